@@ -1,0 +1,295 @@
+//! Operations, terminators and their properties.
+//!
+//! Exceptions: an operation for which [`Op::may_throw`] holds throws out of the function, unless it stands in a [`Terminator::Try`], which gives it an unwind edge.
+//! So control flow inside a function is always explicit, inlining into a handler only turns operations into `Try`s, and a frame that traps has no live values.
+
+use super::builtin::Builtin;
+use super::entities::*;
+use super::types::{ElemKind, Ty};
+use smallvec::SmallVec;
+
+pub type Args = SmallVec<[Value; 4]>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    INeg,
+    /// Bitwise complement.
+    INot,
+    /// Boolean negation.
+    BNot,
+    FNeg,
+    FAbs,
+    FSqrt,
+    FFloor,
+    FCeil,
+    FTrunc,
+    /// Halfway cases to even.
+    FNearest,
+    IntToFloat,
+    /// Truncates, saturates, NaN to 0.
+    FloatToInt,
+    FloatBits,
+    FloatFromBits,
+    BoolToInt,
+    PopCount,
+    LeadingZeros,
+    TrailingZeros,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    IAdd,
+    ISub,
+    IMul,
+    /// Truncates; MIN / -1 = MIN; throws on zero.
+    IDiv,
+    /// MIN % -1 = 0; throws on zero.
+    IRem,
+    IAnd,
+    IOr,
+    IXor,
+    /// Shift counts modulo 64.
+    IShl,
+    /// Arithmetic.
+    IShr,
+    /// Logical.
+    IUShr,
+    FAdd,
+    FSub,
+    FMul,
+    FDiv,
+    BAnd,
+    BOr,
+    BXor,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IntCmp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// Unsigned less than.
+    Ult,
+}
+
+/// IEEE: every comparison with NaN is false but `Ne`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FloatCmp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Sequentially consistent operations on an `Int` field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    Load,
+    Store,
+    /// Gives the old value.
+    FetchAdd,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Op {
+    IConst(i64),
+    /// Bits of the double.
+    FConst(u64),
+    BConst(bool),
+    Null,
+    StrConst(StrId),
+    Unary(UnaryOp, Value),
+    Binary(BinaryOp, Value, Value),
+    ICmp(IntCmp, Value, Value),
+    FCmp(FloatCmp, Value, Value),
+    /// `RefEq a, b`: same object, or both null.
+    RefEq(Value, Value),
+    /// Both arms of the same type.
+    Select {
+        cond: Value,
+        then: Value,
+        els: Value,
+    },
+
+    /// A zeroed object. Throws OutOfMemoryError.
+    New(ClassId),
+    /// A zeroed array of the given array class. Throws ArgumentError for a negative length, OutOfMemoryError.
+    NewArray(ClassId, Value),
+    /// Throws NullError.
+    LoadField(FieldId, Value),
+    /// `object`, `value`. Throws NullError.
+    StoreField(FieldId, Value, Value),
+    /// Of arrays, `Bytes` and `Str`. Throws NullError.
+    ArrayLen(Value),
+    /// `array`, `index` → the index, for [`Op::LoadElem`] and [`Op::StoreElem`] to depend on. Throws NullError, BoundsError.
+    CheckBounds(Value, Value),
+    /// `array`, checked index. Never throws.
+    LoadElem(ElemKind, Value, Value),
+    /// `array`, checked index, value. Never throws.
+    StoreElem(ElemKind, Value, Value, Value),
+    /// The value itself. Throws NullError.
+    NullCheck(Value),
+    /// False for null.
+    InstanceOf(ClassId, Value),
+    /// The value itself. Throws CastError, also for null.
+    CheckCast(ClassId, Value),
+    LoadGlobal(GlobalId),
+    StoreGlobal(GlobalId, Value),
+    /// `object`, and `value` for all but `Load`. Throws NullError. `Store` has no result.
+    Atomic(AtomicOp, FieldId, Value, Option<Value>),
+    /// `object`, `expected`, `new` → Bool. Throws NullError.
+    AtomicCas(FieldId, Value, Value, Value),
+
+    Call {
+        func: FuncId,
+        args: Args,
+        site: CallSiteId,
+    },
+    /// `args[0]` is the receiver; NullError if it is null.
+    CallVirtual {
+        selector: SelectorId,
+        args: Args,
+        site: CallSiteId,
+    },
+    CallBuiltin {
+        builtin: Builtin,
+        args: Args,
+    },
+    /// Yield point of a loop's back-edge; safepoint.
+    Poll,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BlockCall {
+    pub block: Block,
+    pub args: Args,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Terminator {
+    Jump(BlockCall),
+    Branch {
+        cond: Value,
+        then: BlockCall,
+        els: BlockCall,
+    },
+    /// Case `i` goes to `targets[i]`, everything else to `default`.
+    Switch {
+        index: Value,
+        targets: Vec<BlockCall>,
+        default: BlockCall,
+    },
+    Return(Option<Value>),
+    /// Leaves the function; inside a handler's reach the front end jumps instead. Null: NullError.
+    Throw(Value),
+    /// Runs `op`. `normal` gets the result (if `op` has one) before its own arguments, `unwind` the error object before its own.
+    Try {
+        op: Op,
+        normal: BlockCall,
+        unwind: BlockCall,
+    },
+    Unreachable,
+}
+
+impl Op {
+    /// Type of the result; `None` where there is none. Needs the module for fields, globals and signatures.
+    pub fn result_ty(&self, module: &super::module::Module, value_ty: impl Fn(Value) -> Ty) -> Option<Ty> {
+        use UnaryOp::*;
+        Some(match self {
+            Op::IConst(_) | Op::ArrayLen(_) | Op::CheckBounds(..) => Ty::Int,
+            Op::FConst(_) => Ty::Float,
+            Op::BConst(_) | Op::ICmp(..) | Op::FCmp(..) | Op::RefEq(..) | Op::InstanceOf(..) | Op::AtomicCas(..) => Ty::Bool,
+            Op::Null | Op::StrConst(_) | Op::New(_) | Op::NewArray(..) | Op::NullCheck(_) | Op::CheckCast(..) => Ty::Ref,
+            Op::Unary(op, _) => match op {
+                INeg | INot | FloatToInt | FloatBits | BoolToInt | PopCount | LeadingZeros | TrailingZeros => Ty::Int,
+                BNot => Ty::Bool,
+                FNeg | FAbs | FSqrt | FFloor | FCeil | FTrunc | FNearest | IntToFloat | FloatFromBits => Ty::Float,
+            },
+            Op::Binary(op, ..) => op.operand_ty(),
+            Op::Select { then, .. } => value_ty(*then),
+            Op::LoadField(f, _) => module.fields[*f].ty.ty(),
+            Op::LoadElem(kind, ..) => kind.ty(),
+            Op::LoadGlobal(g) => module.globals[*g].ty.ty(),
+            Op::Atomic(AtomicOp::Load | AtomicOp::FetchAdd, ..) => Ty::Int,
+            Op::Atomic(AtomicOp::Store, ..) | Op::StoreField(..) | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::Poll => return None,
+            Op::Call { func, .. } => return module.funcs[*func].ret.map(|t| t.ty()),
+            Op::CallVirtual { selector, .. } => return module.selectors[*selector].ret.map(|t| t.ty()),
+            Op::CallBuiltin { builtin, .. } => return builtin.signature().ret,
+        })
+    }
+
+    /// Whether it can leave the function (or take the unwind edge of a `Try`).
+    pub fn may_throw(&self) -> bool {
+        match self {
+            Op::Binary(op, ..) => matches!(op, BinaryOp::IDiv | BinaryOp::IRem),
+            Op::New(_) | Op::NewArray(..) | Op::LoadField(..) | Op::StoreField(..) | Op::ArrayLen(_) => true,
+            Op::CheckBounds(..) | Op::NullCheck(_) | Op::CheckCast(..) | Op::Atomic(..) | Op::AtomicCas(..) => true,
+            Op::Call { .. } | Op::CallVirtual { .. } => true,
+            Op::CallBuiltin { builtin, .. } => builtin.signature().may_throw,
+            _ => false,
+        }
+    }
+
+    /// Whether the collector may run inside: every reference live across it can move.
+    pub fn is_safepoint(&self) -> bool {
+        match self {
+            Op::New(_) | Op::NewArray(..) | Op::Call { .. } | Op::CallVirtual { .. } | Op::Poll => true,
+            Op::CallBuiltin { builtin, .. } => builtin.signature().is_safepoint,
+            _ => false,
+        }
+    }
+
+    /// Calls `f` on every operand.
+    pub fn for_each_arg(&self, mut f: impl FnMut(Value)) {
+        self.clone().for_each_arg_mut(|v| f(*v));
+    }
+
+    /// Calls `f` on every operand, which it may replace.
+    pub fn for_each_arg_mut(&mut self, mut f: impl FnMut(&mut Value)) {
+        match self {
+            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) | Op::Poll => {}
+            Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a) | Op::ArrayLen(a) | Op::NullCheck(a) => f(a),
+            Op::InstanceOf(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
+            Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(f),
+            Op::StoreField(_, a, b) | Op::CheckBounds(a, b) | Op::LoadElem(_, a, b) => [a, b].into_iter().for_each(f),
+            Op::Select { cond: a, then: b, els: c } | Op::StoreElem(_, a, b, c) | Op::AtomicCas(_, a, b, c) => {
+                [a, b, c].into_iter().for_each(f)
+            }
+            Op::Atomic(_, _, a, b) => {
+                f(a);
+                b.iter_mut().for_each(f);
+            }
+            Op::Call { args, .. } | Op::CallVirtual { args, .. } | Op::CallBuiltin { args, .. } => args.iter_mut().for_each(f),
+        }
+    }
+}
+
+impl BinaryOp {
+    /// Type of both operands and of the result.
+    pub fn operand_ty(self) -> Ty {
+        use BinaryOp::*;
+        match self {
+            IAdd | ISub | IMul | IDiv | IRem | IAnd | IOr | IXor | IShl | IShr | IUShr => Ty::Int,
+            FAdd | FSub | FMul | FDiv => Ty::Float,
+            BAnd | BOr | BXor => Ty::Bool,
+        }
+    }
+}
+
+impl Terminator {
+    /// Calls `f` on every edge.
+    pub fn for_each_edge(&self, mut f: impl FnMut(&BlockCall)) {
+        match self {
+            Terminator::Jump(to) => f(to),
+            Terminator::Branch { then, els, .. } => [then, els].into_iter().for_each(f),
+            Terminator::Switch { targets, default, .. } => targets.iter().chain([default]).for_each(f),
+            Terminator::Try { normal, unwind, .. } => [normal, unwind].into_iter().for_each(f),
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The SSA intermediate representation: data, builder, text form, verifier.
+
+pub mod builtin;
+pub mod entities;
+pub mod inst;
+pub mod module;
+pub mod types;
+
+pub use builtin::Builtin;
+pub use entities::*;
+pub use inst::*;
+pub use module::*;
+pub use types::*;

@@ -1,0 +1,186 @@
+//! The whole program in SSA form: classes, selectors, functions, globals and literals, all instantiated.
+//!
+//! In: what the front end lowers, or the text parser reads. Out: what the verifier, interpreter, optimizer and code generator work on.
+//! Invariants: the program is closed (no class or function appears later); a class lists all fields and all selectors it understands, inherited ones included, in an order that its superclass's
+//! lists begin with (fields); tree-shaped single inheritance.
+
+use super::entities::*;
+use super::inst::{Op, Terminator};
+use super::types::{ElemKind, Ty, TypeDesc};
+use cranelift_entity::PrimaryMap;
+use std::collections::BTreeMap;
+
+#[derive(Default, Debug)]
+pub struct Module {
+    pub classes: PrimaryMap<ClassId, Class>,
+    pub fields: PrimaryMap<FieldId, Field>,
+    pub selectors: PrimaryMap<SelectorId, Selector>,
+    pub funcs: PrimaryMap<FuncId, Function>,
+    pub globals: PrimaryMap<GlobalId, Global>,
+    pub strings: PrimaryMap<StrId, Box<str>>,
+    pub call_sites: PrimaryMap<CallSiteId, CallSite>,
+    pub entry: Option<Entry>,
+    pub known: Option<Known>,
+}
+
+/// Where a program starts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Entry {
+    /// `() -> ()`: runs the globals' initializers, then `main`. Returns the exit code.
+    pub main: FuncId,
+    /// `(closure: Ref) -> ()`: what a spawned thread runs.
+    pub thread: FuncId,
+}
+
+/// Classes and fields that the runtime itself makes objects of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Known {
+    pub object: ClassId,
+    pub str: ClassId,
+    pub bytes: ClassId,
+    /// `Array<Str>`
+    pub str_array: ClassId,
+    /// `Array<Int>`
+    pub int_array: ClassId,
+    pub error: ClassId,
+    pub error_message: FieldId,
+    /// `Array<Int>?`: two words a frame, function and [`Loc`], innermost first; filled where the error is first thrown.
+    pub error_trace: FieldId,
+    pub null_error: ClassId,
+    pub bounds_error: ClassId,
+    pub division_error: ClassId,
+    pub cast_error: ClassId,
+    pub stack_overflow_error: ClassId,
+    pub out_of_memory_error: ClassId,
+    pub argument_error: ClassId,
+    pub state_error: ClassId,
+    pub io_error: ClassId,
+    pub mutex: MutexFields,
+}
+
+/// `Int` fields of the library's `Mutex`, for the builtins that implement it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MutexFields {
+    /// 0 free, 1 held, 2 held and awaited.
+    pub state: FieldId,
+    /// Thread id + 1 of the holder, 0 if free.
+    pub owner: FieldId,
+    /// How often the holder has locked it.
+    pub depth: FieldId,
+    /// Unique number that waiters queue under; never 0 once assigned.
+    pub key: FieldId,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClassKind {
+    /// Can be allocated.
+    Concrete,
+    Abstract,
+    Interface,
+    /// `Str` is an array of `Byte` whose elements never change.
+    Array(ElemKind),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Class {
+    /// As the user knows it: `List<Int>`, `closure at main.lang:3`.
+    pub name: Box<str>,
+    pub kind: ClassKind,
+    pub superclass: Option<ClassId>,
+    /// All interfaces, transitive ones included, sorted.
+    pub interfaces: Vec<ClassId>,
+    /// All fields, inherited ones first.
+    pub fields: Vec<FieldId>,
+    /// All selectors understood, with the function that answers (for abstract classes those that have one).
+    pub methods: BTreeMap<SelectorId, FuncId>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Field {
+    pub name: Box<str>,
+    pub class: ClassId,
+    pub ty: TypeDesc,
+    /// Assigned only while its object is constructed.
+    pub is_final: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Selector {
+    pub name: Box<str>,
+    /// The class or interface that declares it first.
+    pub class: ClassId,
+    /// Receiver included.
+    pub params: Vec<TypeDesc>,
+    pub ret: Option<TypeDesc>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Global {
+    pub name: Box<str>,
+    pub ty: TypeDesc,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CallSite {
+    pub caller: FuncId,
+    pub loc: Loc,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// As the user knows it: `List<Int>.add`, `main`, `closure at main.lang:3`.
+    pub name: Box<str>,
+    pub params: Vec<TypeDesc>,
+    pub ret: Option<TypeDesc>,
+    /// Position of its declaration.
+    pub loc: Loc,
+    /// Entry first; the layout order is the order of this list.
+    pub layout: Vec<Block>,
+    pub blocks: PrimaryMap<Block, BlockData>,
+    pub insts: PrimaryMap<Inst, InstData>,
+    pub values: PrimaryMap<Value, Ty>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct BlockData {
+    /// The entry block's are the function's parameters.
+    pub params: Vec<Value>,
+    pub insts: Vec<Inst>,
+    /// `None` only while the block is being built.
+    pub terminator: Option<Terminator>,
+    pub terminator_loc: Loc,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct InstData {
+    pub op: Op,
+    pub result: Option<Value>,
+    pub loc: Loc,
+}
+
+impl Function {
+    pub fn new(name: impl Into<Box<str>>, params: Vec<TypeDesc>, ret: Option<TypeDesc>, loc: Loc) -> Self {
+        Function {
+            name: name.into(),
+            params,
+            ret,
+            loc,
+            layout: Vec::new(),
+            blocks: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            values: PrimaryMap::new(),
+        }
+    }
+
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+}
+
+impl Module {
+    /// Superclass chain, then interfaces.
+    pub fn is_subclass(&self, sub: ClassId, sup: ClassId) -> bool {
+        std::iter::successors(Some(sub), |&c| self.classes[c].superclass).any(|c| c == sup)
+            || self.classes[sub].interfaces.binary_search(&sup).is_ok()
+    }
+}

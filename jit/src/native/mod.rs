@@ -1,0 +1,1 @@
+//! Machine code: lowering to Cranelift, code memory, stubs, traps and stack walks.

@@ -1,0 +1,1 @@
+//! HIR to SSA: generics instantiated, classes laid out, expressions lowered.

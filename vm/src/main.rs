@@ -1,0 +1,3 @@
+//! The `vm` binary: hands the command line to [`vm::cli`].
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The running program: heap, threads, safepoints, builtins, errors.

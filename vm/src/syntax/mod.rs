@@ -1,0 +1,3 @@
+//! Text to syntax tree: lexer, parser, formatter.
+
+pub mod ast;
