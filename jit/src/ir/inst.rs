@@ -292,4 +292,55 @@ impl Terminator {
             Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
         }
     }
+
+    /// Calls `f` on every edge, in the order of [`Terminator::for_each_edge`].
+    pub fn for_each_edge_mut(&mut self, mut f: impl FnMut(&mut BlockCall)) {
+        match self {
+            Terminator::Jump(to) => f(to),
+            Terminator::Branch { then, els, .. } => [then, els].into_iter().for_each(f),
+            Terminator::Switch { targets, default, .. } => targets.iter_mut().chain([default]).for_each(f),
+            Terminator::Try { normal, unwind, .. } => [normal, unwind].into_iter().for_each(f),
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
+        }
+    }
+
+    /// The edge at `index` in the order of [`Terminator::for_each_edge`].
+    pub fn edge_mut(&mut self, index: usize) -> Option<&mut BlockCall> {
+        match self {
+            Terminator::Jump(to) => (index == 0).then_some(to),
+            Terminator::Branch { then: a, els: b, .. } | Terminator::Try { normal: a, unwind: b, .. } => match index {
+                0 => Some(a),
+                1 => Some(b),
+                _ => None,
+            },
+            Terminator::Switch { targets, default, .. } => {
+                if index == targets.len() {
+                    return Some(default);
+                }
+                targets.get_mut(index)
+            }
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => None,
+        }
+    }
+
+    /// Calls `f` on every operand that is not an edge's argument.
+    pub fn for_each_operand(&self, mut f: impl FnMut(Value)) {
+        match self {
+            Terminator::Branch { cond: v, .. } | Terminator::Switch { index: v, .. } => f(*v),
+            Terminator::Return(Some(v)) | Terminator::Throw(v) => f(*v),
+            Terminator::Try { op, .. } => op.for_each_arg(f),
+            Terminator::Jump(_) | Terminator::Return(None) | Terminator::Unreachable => {}
+        }
+    }
+
+    /// Calls `f` on every value used, which it may replace: operands, then the edges' arguments.
+    pub fn for_each_arg_mut(&mut self, mut f: impl FnMut(&mut Value)) {
+        match self {
+            Terminator::Branch { cond: v, .. } | Terminator::Switch { index: v, .. } => f(v),
+            Terminator::Return(Some(v)) | Terminator::Throw(v) => f(v),
+            Terminator::Try { op, .. } => op.for_each_arg_mut(&mut f),
+            Terminator::Jump(_) | Terminator::Return(None) | Terminator::Unreachable => {}
+        }
+        self.for_each_edge_mut(|edge| edge.args.iter_mut().for_each(&mut f));
+    }
 }

@@ -1,11 +1,14 @@
 //! The SSA intermediate representation: data, builder, text form, verifier.
 
+pub mod builder;
 pub mod builtin;
 pub mod entities;
 pub mod inst;
 pub mod module;
+mod ssa;
 pub mod types;
 
+pub use builder::{FunctionBuilder, Variable};
 pub use builtin::Builtin;
 pub use entities::*;
 pub use inst::*;
