@@ -107,10 +107,14 @@ impl SourceMap {
         file.text.get((span.lo - file.start) as usize..(span.hi - file.start) as usize).unwrap_or("")
     }
 
+    /// Byte offset in the file at which the 1-based line starts; the file's length past its last line.
+    pub fn line_start(&self, id: FileId, line: u32) -> usize {
+        let file = self.file(id);
+        file.lines.get(line as usize - 1).map_or(file.text.len(), |&l| l as usize)
+    }
+
     /// The 1-based line's text without its end.
     pub fn line_text(&self, id: FileId, line: u32) -> &str {
-        let file = self.file(id);
-        let lo = file.lines.get(line as usize - 1).map_or(file.text.len(), |&l| l as usize);
-        file.text[lo..].lines().next().unwrap_or("")
+        self.file(id).text[self.line_start(id, line)..].lines().next().unwrap_or("")
     }
 }
