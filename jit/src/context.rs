@@ -26,8 +26,35 @@ pub struct ThreadContext {
     /// Scratch for stubs: where to continue, and the stack pointer of the Rust code that entered compiled code.
     pub resume_pc: u64,
     pub entry_sp: u64,
+    /// Operands of stubs that compiled code calls without arguments (so that the call disturbs no registers); the first also carries their result.
+    pub stub_args: [u64; 2],
+    /// The native engine whose code runs; set on entry.
+    pub engine: *const std::ffi::c_void,
     /// The runtime's own data for this thread.
     pub runtime: *mut std::ffi::c_void,
+}
+
+impl ThreadContext {
+    /// All zero but for the runtime's data.
+    pub fn new(runtime: *mut std::ffi::c_void) -> Self {
+        ThreadContext {
+            stack_limit: AtomicU64::new(0),
+            yield_flag: AtomicU8::new(0),
+            real_stack_limit: 0,
+            alloc_cursor: 0,
+            alloc_limit: 0,
+            pending_error: 0,
+            last_fp: 0,
+            last_pc: 0,
+            trap_value: 0,
+            trap_object: 0,
+            resume_pc: 0,
+            entry_sp: 0,
+            stub_args: [0; 2],
+            engine: std::ptr::null(),
+            runtime,
+        }
+    }
 }
 
 macro_rules! offsets {
@@ -51,4 +78,6 @@ offsets! {
     TRAP_OBJECT = trap_object;
     RESUME_PC = resume_pc;
     ENTRY_SP = entry_sp;
+    STUB_ARGS = stub_args;
+    ENGINE = engine;
 }

@@ -28,6 +28,7 @@ pub enum UnaryOp {
     IntToFloat,
     /// Truncates, saturates, NaN to 0.
     FloatToInt,
+    /// Every NaN gives 0x7ff8000000000000, so that no tier shows which one the machine made.
     FloatBits,
     FloatFromBits,
     BoolToInt,
