@@ -3,7 +3,8 @@
 //! In: the syntax tree, through `sema`. Out: what `lower` instantiates per set of type arguments and turns into SSA.
 //! Invariants of finished HIR (a program without errors): no `Infer` or `Error` types; wherever a value's type differs from the type its place wants there
 //! is an explicit [`ExprKind::Convert`]; narrowing shows as a `Convert` around the narrowed read; `?.`, `?:`, `!is`, compound assignment, index sugar on classes, `for` over
-//! iterables and named constants in patterns are gone; every `Break`/`Continue` is inside a loop of the same body.
+//! iterables and named constants in patterns are gone; every `Break`/`Continue` is inside a loop of the same body. A `null` literal has the nullable type
+//! its place wants. A block in a value's place that has no `value` never reaches its end.
 
 use super::types::{Ty, TypeParamId, Types};
 use crate::source::Span;
@@ -144,6 +145,9 @@ pub enum FunctionKind {
     Abstract,
     /// Implemented by the VM; looked up by `name`.
     Native,
+    /// A library function whose body was not checked because nothing can call it: no reachable code mentions it, or (a method) no object of its class
+    /// is ever made or no method of its name is ever called. Its place in a method table may stay empty.
+    Unused,
 }
 
 /// Code of a function, a lambda or a global's initializer.

@@ -47,7 +47,16 @@ pub enum TyKind {
 #[derive(Debug)]
 pub struct Types {
     kinds: Vec<TyKind>,
+    flags: Vec<Flags>,
     ids: HashMap<TyKind, Ty>,
+}
+
+/// What occurs in a type, at any depth: lets walks over types stop early.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Flags {
+    param: bool,
+    infer: bool,
+    error: bool,
 }
 
 macro_rules! fixed {
@@ -68,7 +77,7 @@ fixed! {
 
 impl Default for Types {
     fn default() -> Self {
-        let mut types = Types { kinds: Vec::new(), ids: HashMap::new() };
+        let mut types = Types { kinds: Vec::new(), flags: Vec::new(), ids: HashMap::new() };
         for kind in FIXED {
             types.intern(kind.clone());
         }
@@ -82,6 +91,7 @@ impl Types {
             return ty;
         }
         let ty = Ty(self.kinds.len() as u32);
+        self.flags.push(self.flags_of(&kind));
         self.kinds.push(kind.clone());
         self.ids.insert(kind, ty);
         ty
@@ -108,24 +118,92 @@ impl Types {
         self.intern(TyKind::Fun(params.into(), ret))
     }
 
+    /// Whether a type parameter occurs in `ty`.
+    pub fn has_param(&self, ty: Ty) -> bool {
+        self.flags[ty.0 as usize].param
+    }
+
+    /// Whether an inference variable occurs in `ty`.
+    pub fn has_infer(&self, ty: Ty) -> bool {
+        self.flags[ty.0 as usize].infer
+    }
+
+    pub fn has_error(&self, ty: Ty) -> bool {
+        self.flags[ty.0 as usize].error
+    }
+
     /// Replaces type parameters; `subst` gives `None` for those it leaves.
     pub fn substitute(&mut self, ty: Ty, subst: &dyn Fn(TypeParamId) -> Option<Ty>) -> Ty {
-        match self.kind(ty).clone() {
-            TyKind::Param(p) => subst(p).unwrap_or(ty),
+        if !self.has_param(ty) {
+            return ty;
+        }
+        if let TyKind::Param(p) = *self.kind(ty) {
+            return subst(p).unwrap_or(ty);
+        }
+        self.replace(ty, &mut HashMap::new(), &|types, t| match *types.kind(t) {
+            TyKind::Param(p) => Some(subst(p).unwrap_or(t)),
+            _ => (!types.has_param(t)).then_some(t),
+        })
+    }
+
+    /// Replaces inference variables; `subst` gives `None` for those it leaves.
+    pub fn substitute_infer(&mut self, ty: Ty, subst: &dyn Fn(InferVar) -> Option<Ty>) -> Ty {
+        if !self.has_infer(ty) {
+            return ty;
+        }
+        self.replace(ty, &mut HashMap::new(), &|types, t| match *types.kind(t) {
+            TyKind::Infer(v) => Some(subst(v).unwrap_or(t)),
+            _ => (!types.has_infer(t)).then_some(t),
+        })
+    }
+
+    /// `leaf` says what stands for a type, or `None` to look into its parts. Shared parts are visited once (a type may be exponentially larger than its graph).
+    fn replace(&mut self, ty: Ty, done: &mut HashMap<Ty, Ty>, leaf: &dyn Fn(&Types, Ty) -> Option<Ty>) -> Ty {
+        if let Some(found) = leaf(self, ty) {
+            return found;
+        }
+        if let Some(&found) = done.get(&ty) {
+            return found;
+        }
+        let new = match self.kind(ty).clone() {
             TyKind::Nullable(t) => {
-                let t = self.substitute(t, subst);
+                let t = self.replace(t, done, leaf);
                 self.nullable(t)
             }
             TyKind::Class(c, args) => {
-                let args: Vec<Ty> = args.iter().map(|&a| self.substitute(a, subst)).collect();
+                let args: Vec<Ty> = args.iter().map(|&a| self.replace(a, done, leaf)).collect();
                 self.class(c, &args)
             }
             TyKind::Fun(params, ret) => {
-                let params: Vec<Ty> = params.iter().map(|&a| self.substitute(a, subst)).collect();
-                let ret = self.substitute(ret, subst);
+                let params: Vec<Ty> = params.iter().map(|&a| self.replace(a, done, leaf)).collect();
+                let ret = self.replace(ret, done, leaf);
                 self.fun(&params, ret)
             }
             _ => ty,
+        };
+        done.insert(ty, new);
+        new
+    }
+
+    fn flags_of(&self, kind: &TyKind) -> Flags {
+        let all = |parts: &[Ty]| {
+            parts.iter().map(|t| self.flags[t.0 as usize]).fold(Flags::default(), |a, b| Flags {
+                param: a.param || b.param,
+                infer: a.infer || b.infer,
+                error: a.error || b.error,
+            })
+        };
+        match kind {
+            TyKind::Param(_) => Flags { param: true, ..Flags::default() },
+            TyKind::Infer(_) => Flags { infer: true, ..Flags::default() },
+            TyKind::Error => Flags { error: true, ..Flags::default() },
+            TyKind::Nullable(t) => all(&[*t]),
+            TyKind::Class(_, args) => all(args),
+            TyKind::Fun(params, ret) => {
+                let (a, b) = (all(params), all(&[*ret]));
+                Flags { param: a.param || b.param, infer: a.infer || b.infer, error: a.error || b.error }
+            }
+            _ => Flags::default(),
         }
     }
 }
