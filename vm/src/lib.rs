@@ -2,6 +2,8 @@
 
 pub mod source;
 
+pub mod library;
+
 pub mod diag;
 pub mod syntax;
 

@@ -86,6 +86,8 @@ builtins! {
     StrToBytes "str_to_bytes" (Ref) -> Ref, Full;
     /// `Bytes`, from, to; ArgumentError if not UTF-8.
     StrFromBytes "str_from_bytes" (Ref, Int, Int) -> Ref, Full;
+    /// Text, `Bytes`, at; copies nothing where it would not fit.
+    StrCopyInto "str_copy_into" (Ref, Ref, Int), Leaf;
     /// ArgumentError if no code point.
     CharToStr "char_to_str" (Int) -> Ref, Full;
     IntToStr "int_to_str" (Int) -> Ref, Full;
