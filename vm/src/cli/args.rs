@@ -1,0 +1,152 @@
+//! The command line as data: what `clap` parses, prints as help and completes.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Parser, Debug)]
+#[command(name = "vm", version, about = "Runs, checks, formats and dissects programs of a small object-oriented language", max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile a program and run it
+    Run(RunArgs),
+    /// Report every error in the files, without running anything
+    Check {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Print what a stage of the compiler makes of a program
+    Dump(DumpArgs),
+    /// Format source files in place
+    Fmt {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Change nothing; list the files that are not formatted and exit with 1 if there are any
+        #[arg(long)]
+        check: bool,
+    },
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How the program is executed
+    #[arg(long, value_enum, default_value_t = TierArg::best())]
+    pub tier: TierArg,
+    /// Most memory the heap may take, with a suffix k, m or g
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g")]
+    pub heap: u64,
+    /// Size of the nursery, where objects are born
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "16m")]
+    pub nursery: u64,
+    /// Stack of each of the program's threads
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
+    pub stack: u64,
+    /// Collect at every Nth allocation and check the heap after each collection (0: never)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gc_stress: u64,
+    /// Print one line on stderr for each collection
+    #[arg(long)]
+    pub gc_log: bool,
+    /// Report compile times, code size, collections, pauses, allocation and polls on stderr
+    #[arg(long)]
+    pub stats: bool,
+    /// Seed of everything that the VM itself draws at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Run the verifier after each compiler stage
+    #[arg(long)]
+    pub verify: bool,
+    /// Leave the yield points out of loops and prologues, to measure what they cost: no collection can then stop other threads
+    #[arg(long, hide = true)]
+    pub no_polls: bool,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[arg(long, value_enum)]
+    pub stage: Stage,
+    /// Only functions whose name is NAME or contains it
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TierArg {
+    /// The reference interpreter
+    Interp,
+    /// Machine code, compiled on first call without optimization
+    #[cfg(feature = "native")]
+    Baseline,
+}
+
+impl TierArg {
+    fn best() -> Self {
+        #[cfg(feature = "native")]
+        return TierArg::Baseline;
+        #[cfg(not(feature = "native"))]
+        TierArg::Interp
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Stage {
+    /// Tokens with their positions
+    Tokens,
+    /// The syntax tree
+    Ast,
+    /// The SSA form
+    Ir,
+    /// Cranelift's input
+    #[cfg(feature = "native")]
+    Clif,
+    /// Machine code
+    #[cfg(feature = "native")]
+    Asm,
+}
+
+/// Bytes: a number, optionally followed by `k`, `m` or `g` (binary multiples, any case).
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((i, 'k' | 'K')) => (&text[..i], 10),
+        Some((i, 'm' | 'M')) => (&text[..i], 20),
+        Some((i, 'g' | 'G')) => (&text[..i], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number, optionally with k, m or g, such as 64m".to_string())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("64m"), Ok(64 << 20));
+        assert_eq!(parse_size("512K"), Ok(512 << 10));
+        assert_eq!(parse_size("7"), Ok(7));
+        assert!(parse_size("m").is_err());
+        assert!(parse_size("1.5g").is_err());
+        assert!(parse_size("99999999999g").is_err());
+        assert!(parse_size("").is_err());
+        assert!(parse_size("5é").is_err());
+    }
+
+    #[test]
+    fn command_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}
