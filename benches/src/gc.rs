@@ -1,0 +1,122 @@
+//! Time spent in collections, ours against Java's SerialGC with the same heap limit and nursery (both from their own logs), and our resident memory under `--heap 64m`.
+
+use crate::{process, stats};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Case {
+    sample: &'static str,
+    peer: &'static str,
+    args: &'static [&'static str],
+    heap: &'static str,
+}
+
+const CASES: &[Case] = &[
+    Case { sample: "binary_trees", peer: "BinaryTrees", args: &["18"], heap: "256m" },
+    Case { sample: "mutate_objects", peer: "MutateObjects", args: &["1000000", "10000000"], heap: "256m" },
+];
+
+pub fn run(runs: usize) -> Result<(), String> {
+    let java = process::peer("java").zip(process::peer("javac"));
+    let classes = match &java {
+        Some((_, javac)) => Some(compile_peers(javac)?),
+        None => None,
+    };
+    println!("| program | heap | ours: collection ms (share of run) | SerialGC: collection ms (share of run) | ours / SerialGC |");
+    println!("|---|---|---|---|---|");
+    for case in CASES {
+        let (mut ours, mut our_share, mut theirs, mut their_share, mut ratios) = (vec![], vec![], vec![], vec![], vec![]);
+        for _ in 0..runs.max(1) {
+            let (time, share) = run_ours(case)?;
+            ours.push(time);
+            our_share.push(share);
+            if let (Some((java, _)), Some(classes)) = (&java, &classes) {
+                let (peer, share) = run_java(java, classes, case)?;
+                theirs.push(peer);
+                their_share.push(share);
+                ratios.push(time / peer);
+            }
+        }
+        print!(
+            "| {} {} | {} | {:.0} ({:.0} %) ",
+            case.sample,
+            case.args.join(" "),
+            case.heap,
+            stats::spread(ours),
+            100.0 * stats::spread(our_share).median
+        );
+        match theirs.is_empty() {
+            true => println!("| – | – |"),
+            false => println!(
+                "| {:.0} ({:.0} %) | {:.2} |",
+                stats::spread(theirs),
+                100.0 * stats::spread(their_share).median,
+                stats::spread(ratios)
+            ),
+        }
+    }
+    memory()
+}
+
+fn compile_peers(javac: &Path) -> Result<PathBuf, String> {
+    let out = std::env::temp_dir().join(format!("vm-peers-{}", std::process::id()));
+    let sources = CASES.iter().map(|c| process::root().join(format!("benches/peers/{}.java", c.peer)));
+    process::run(Command::new(javac).arg("-d").arg(&out).args(sources))?;
+    Ok(out)
+}
+
+/// Milliseconds in collections, and their share of the run.
+fn run_ours(case: &Case) -> Result<(f64, f64), String> {
+    let sample = process::root().join(format!("lang-samples/{}.lang", case.sample));
+    let run =
+        process::run(Command::new(process::vm()?).args(["run", "--gc-log", "--heap", case.heap]).arg(sample).arg("--").args(case.args))?;
+    let total = pauses(&run.stderr);
+    Ok((total, total / (run.wall.as_secs_f64() * 1e3)))
+}
+
+/// As [`run_ours`]; a nursery of 16 MiB on both sides.
+fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<(f64, f64), String> {
+    let flags = [
+        "-XX:+UseSerialGC".to_string(),
+        format!("-Xmx{}", case.heap),
+        "-Xmn20m".into(),
+        "-XX:SurvivorRatio=8".into(),
+        "-Xlog:gc:stderr".into(),
+    ];
+    let run = process::run(Command::new(java).args(flags).arg("-cp").arg(classes).arg(case.peer).args(case.args))?;
+    let total = pauses(&run.stderr);
+    Ok((total, total / (run.wall.as_secs_f64() * 1e3)))
+}
+
+/// Sum of the `… 1.234ms` that end the log lines of pauses; both logs have them.
+fn pauses(log: &str) -> f64 {
+    log.lines()
+        .filter(|l| l.contains("Pause"))
+        .filter_map(|l| l.trim_end().strip_suffix("ms")?.rsplit(' ').next()?.parse::<f64>().ok())
+        .sum()
+}
+
+fn memory() -> Result<(), String> {
+    println!("\n| program | limit | resident MiB, whole process |");
+    println!("|---|---|---|");
+    let hello = process::root().join("lang-samples/hello.lang");
+    let rest = process::run(Command::new(process::vm()?).args(["run"]).arg(hello))?.max_rss_kib as f64 / 1024.0;
+    println!("| hello | – | {rest:.1} |");
+    for (sample, args) in [("binary_trees", ["16"].as_slice()), ("splay", &["8000"])] {
+        let path = process::root().join(format!("lang-samples/{sample}.lang"));
+        let run = process::run(Command::new(process::vm()?).args(["run", "--heap", "64m"]).arg(path).arg("--").args(args))?;
+        println!("| {sample} {} | --heap 64m | {:.1} |", args.join(" "), run.max_rss_kib as f64 / 1024.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pauses;
+
+    #[test]
+    fn sums_pause_lines_only() {
+        let log = "[0.1s][info][gc] Using Serial\n[0.2s][info][gc] GC(0) Pause Young (Allocation Failure) 16M->2M(61M) 1.500ms\n[0.3s][info][gc] GC(1) Pause Full 3M->1M(61M) 2.250ms\n";
+        assert_eq!(pauses(log), 3.75);
+    }
+}

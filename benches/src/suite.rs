@@ -1,0 +1,44 @@
+//! The benchmark set: samples and the sizes at which they run long enough to be measured.
+
+use crate::process;
+use std::path::PathBuf;
+use std::process::Command;
+
+pub struct Benchmark {
+    pub name: &'static str,
+    /// Arguments for a run of about a second on the baseline tier.
+    pub args: &'static [&'static str],
+}
+
+pub const SUITE: &[Benchmark] = &[
+    Benchmark { name: "richards", args: &["100"] },
+    Benchmark { name: "deltablue", args: &["1000"] },
+    Benchmark { name: "splay", args: &["8000"] },
+    Benchmark { name: "raytrace", args: &["200"] },
+    Benchmark { name: "nbody", args: &["1000000"] },
+    Benchmark { name: "fannkuch", args: &["10"] },
+    Benchmark { name: "spectral_norm", args: &["500"] },
+    Benchmark { name: "mandelbrot", args: &["500"] },
+    Benchmark { name: "binary_trees", args: &["16"] },
+    Benchmark { name: "word_count", args: &["100000"] },
+    Benchmark { name: "matrix_multiply", args: &["400"] },
+    Benchmark { name: "merge_sort", args: &["500000"] },
+    Benchmark { name: "bytecode_interpreter", args: &["1000000"] },
+    Benchmark { name: "expression_tree", args: &["1000"] },
+    Benchmark { name: "event_simulation", args: &["500000"] },
+    Benchmark { name: "recursive_descent", args: &["100000"] },
+    Benchmark { name: "work_queue", args: &["100000"] },
+];
+
+impl Benchmark {
+    pub fn path(&self) -> PathBuf {
+        process::root().join("lang-samples").join(format!("{}.lang", self.name))
+    }
+
+    /// `vm run FLAGS… sample -- args`
+    pub fn command(&self, flags: &[&str]) -> Result<Command, String> {
+        let mut command = Command::new(process::vm()?);
+        command.arg("run").args(flags).arg(self.path()).arg("--").args(self.args);
+        Ok(command)
+    }
+}
