@@ -27,14 +27,17 @@ pub fn run(runs: usize) -> Result<(), String> {
     for case in CASES {
         let (mut ours, mut our_share, mut theirs, mut their_share, mut ratios) = (vec![], vec![], vec![], vec![], vec![]);
         for _ in 0..runs.max(1) {
-            let (time, share) = run_ours(case)?;
-            ours.push(time);
-            our_share.push(share);
+            let mine = run_ours(case)?;
+            ours.push(mine.pauses);
+            our_share.push(mine.share);
             if let (Some((java, _)), Some(classes)) = (&java, &classes) {
-                let (peer, share) = run_java(java, classes, case)?;
-                theirs.push(peer);
-                their_share.push(share);
-                ratios.push(time / peer);
+                let peer = run_java(java, classes, case)?;
+                if peer.output != mine.output {
+                    return Err(format!("{}: the twins disagree:\n{}{}", case.sample, mine.output, peer.output));
+                }
+                theirs.push(peer.pauses);
+                their_share.push(peer.share);
+                ratios.push(mine.pauses / peer.pauses);
             }
         }
         print!(
@@ -65,17 +68,29 @@ fn compile_peers(javac: &Path) -> Result<PathBuf, String> {
     Ok(out)
 }
 
-/// Milliseconds in collections, and their share of the run.
-fn run_ours(case: &Case) -> Result<(f64, f64), String> {
-    let sample = process::root().join(format!("lang-samples/{}.lang", case.sample));
-    let run =
-        process::run(Command::new(process::vm()?).args(["run", "--gc-log", "--heap", case.heap]).arg(sample).arg("--").args(case.args))?;
-    let total = pauses(&run.stderr);
-    Ok((total, total / (run.wall.as_secs_f64() * 1e3)))
+struct Collected {
+    /// Milliseconds in collections.
+    pauses: f64,
+    /// Of the whole run.
+    share: f64,
+    output: String,
 }
 
-/// As [`run_ours`]; a nursery of 16 MiB on both sides.
-fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<(f64, f64), String> {
+impl Collected {
+    fn new(run: process::Run) -> Self {
+        let pauses = pauses(&run.stderr);
+        Collected { pauses, share: pauses / (run.wall.as_secs_f64() * 1e3), output: run.stdout }
+    }
+}
+
+fn run_ours(case: &Case) -> Result<Collected, String> {
+    let sample = process::root().join(format!("lang-samples/{}.lang", case.sample));
+    process::run(Command::new(process::vm()?).args(["run", "--gc-log", "--heap", case.heap]).arg(sample).arg("--").args(case.args))
+        .map(Collected::new)
+}
+
+/// With a nursery of 16 MiB, as ours.
+fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<Collected, String> {
     let flags = [
         "-XX:+UseSerialGC".to_string(),
         format!("-Xmx{}", case.heap),
@@ -83,9 +98,7 @@ fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<(f64, f64), Stri
         "-XX:SurvivorRatio=8".into(),
         "-Xlog:gc:stderr".into(),
     ];
-    let run = process::run(Command::new(java).args(flags).arg("-cp").arg(classes).arg(case.peer).args(case.args))?;
-    let total = pauses(&run.stderr);
-    Ok((total, total / (run.wall.as_secs_f64() * 1e3)))
+    process::run(Command::new(java).args(flags).arg("-cp").arg(classes).arg(case.peer).args(case.args)).map(Collected::new)
 }
 
 /// Sum of the `… 1.234ms` that end the log lines of pauses; both logs have them.
