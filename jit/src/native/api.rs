@@ -1,0 +1,97 @@
+//! What the runtime gives to native code, and gets from it: plain data and function pointers.
+
+use crate::context::ThreadContext;
+use crate::ir::*;
+use crate::trap::Trap;
+use cranelift_entity::PrimaryMap;
+use std::ffi::c_void;
+
+/// Stack, in bytes, that compiled code leaves to whatever it calls: builtins, the collector, the compiler of the next function. The runtime puts `real_stack_limit` at least this far above the guard pages.
+pub const STACK_RESERVE: usize = 512 * 1024;
+
+/// Where the program's parts lie. All of it stays where it is while the engine lives, and is neither moved nor freed by the collector.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// The class table: descriptors at the offsets `Layout::class_word`, written by the runtime; the engine fills their virtual tables and changes them while code runs, so they are writable.
+    pub class_table: u64,
+    /// Class words in objects are addresses minus this. 0 where the table lies in the low 4 GiB, so that a class word is its descriptor's address; otherwise `class_table`.
+    pub class_base: u64,
+    /// 8 bytes for each [`GlobalId`].
+    pub globals: u64,
+    /// Objects of the string literals.
+    pub strings: PrimaryMap<StrId, u64>,
+}
+
+/// What the runtime does for compiled code. All are called on the thread's own stack with `last_fp` and `last_pc` set, so they may walk it. To throw, leave the error in `pending_error`; what they return is then ignored.
+#[derive(Clone, Debug)]
+pub struct RuntimeFns {
+    /// *Safepoint.* A yield point asks for attention: the flag is set or the stack limit poisoned. Clears both, unless they were set anew.
+    pub yield_slow: unsafe extern "C" fn(*mut ThreadContext),
+    /// *Safepoint.* A zeroed object of the class with this index.
+    pub new_object: unsafe extern "C" fn(*mut ThreadContext, class: u32) -> u64,
+    /// *Safepoint.* A zeroed array of the class with this index; the length is not negative.
+    pub new_array: unsafe extern "C" fn(*mut ThreadContext, class: u32, length: i64) -> u64,
+    /// Remembers an object whose log bit is set, and clears the bit. Neither throws nor stops.
+    pub barrier: unsafe extern "C" fn(*mut ThreadContext, object: u64),
+    /// *Safepoint.* Makes the error object for a failed check, trace filled, and leaves it pending. Always throws.
+    pub trap: unsafe extern "C" fn(*mut ThreadContext, trap: &Trap),
+    /// For each [`Builtin`] in order, a function of its signature in C: the context, then `Int` and `Ref` as 64-bit integers, `Float` as `double`, `Bool` as `uint8_t`.
+    pub builtins: Vec<*const c_void>,
+}
+
+// SAFETY: function pointers without captured state.
+unsafe impl Send for RuntimeFns {}
+// SAFETY: as above.
+unsafe impl Sync for RuntimeFns {}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Poll for yields at loop back-edges. Without it, loops that call nothing cannot be stopped: only for measuring what polls cost.
+    pub polls: bool,
+    /// Allocate in compiled code; off, every allocation goes to the runtime.
+    pub inline_alloc: bool,
+    /// Run Cranelift's verifier on every function.
+    pub verify: bool,
+    /// Bytes reserved for code, at most 1 GiB.
+    pub code_size: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { polls: true, inline_alloc: true, verify: cfg!(debug_assertions), code_size: 256 << 20 }
+    }
+}
+
+/// Why there is no machine code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NativeError {
+    /// This machine or system cannot run it; says what is missing.
+    Unsupported(String),
+    /// The system refused memory; says for what.
+    Memory(String),
+    /// The compiler gave up on this function.
+    Compile { func: FuncId, message: String },
+}
+
+impl std::fmt::Display for NativeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NativeError::Unsupported(what) => write!(f, "native code is not supported here: {what}"),
+            NativeError::Memory(what) => write!(f, "no memory for {what}"),
+            NativeError::Compile { func, message } => write!(f, "cannot compile {func}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for NativeError {}
+
+/// Counters of one engine.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    pub functions: u64,
+    pub compile_nanos: u64,
+    /// Bytes of machine code with its constants.
+    pub code_bytes: u64,
+    /// Bytes of the tables that describe it.
+    pub table_bytes: u64,
+}
