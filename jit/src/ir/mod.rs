@@ -4,7 +4,10 @@ pub mod builder;
 pub mod builtin;
 pub mod entities;
 pub mod inst;
+mod mnemonic;
 pub mod module;
+pub mod parser;
+pub mod printer;
 mod ssa;
 pub mod types;
 

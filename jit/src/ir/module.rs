@@ -184,3 +184,33 @@ impl Module {
             || self.classes[sub].interfaces.binary_search(&sup).is_ok()
     }
 }
+
+/// The fields of a struct of ids, with the names that the text form gives them.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident, $name_mut:ident: $id:ident; $($word:literal $($field:ident).+),* $(,)?) => {
+        $(#[$doc])*
+        pub fn $name(&self) -> Vec<(&'static str, $id)> {
+            vec![$(($word, self.$($field).+)),*]
+        }
+
+        pub(super) fn $name_mut(&mut self) -> Vec<(&'static str, &mut $id)> {
+            vec![$(($word, &mut self.$($field).+)),*]
+        }
+    };
+}
+
+impl Known {
+    named! {
+        /// The classes with their names.
+        classes, classes_mut: ClassId;
+        "object" object, "str" str, "bytes" bytes, "str_array" str_array, "int_array" int_array, "error" error, "null_error" null_error,
+        "bounds_error" bounds_error, "division_error" division_error, "cast_error" cast_error, "stack_overflow_error" stack_overflow_error,
+        "out_of_memory_error" out_of_memory_error, "argument_error" argument_error, "state_error" state_error, "io_error" io_error,
+    }
+    named! {
+        /// The fields with their names.
+        fields, fields_mut: FieldId;
+        "error_message" error_message, "error_trace" error_trace, "mutex_state" mutex.state, "mutex_owner" mutex.owner,
+        "mutex_depth" mutex.depth, "mutex_key" mutex.key,
+    }
+}
