@@ -11,11 +11,15 @@ pub type Slot = u64;
 
 /// One thread's access to the runtime. Whatever may allocate or stop (marked *safepoint*) can move objects: the interpreter keeps every live reference in its [`Stack`], which the runtime knows and updates.
 pub trait Host {
-    /// Called once before the first frame: the stack stays at this address while the thread runs.
-    fn attach(&mut self, stack: *mut Stack);
+    /// Called before the first frame: the stack stays at this address until `detach`. It may be read through a shared reference from any other of these functions, and while the thread is stopped.
+    fn attach(&mut self, stack: *const Stack);
+    /// Called after the last frame.
+    fn detach(&mut self);
     fn context(&self) -> &ThreadContext;
     /// Takes the pending error.
     fn take_error(&mut self) -> Slot;
+    /// Makes an error object (not null) pending.
+    fn throw(&mut self, error: Slot) -> Thrown;
     /// *Safepoint.* Makes the error object for a failed check, trace filled, and leaves it pending.
     fn trap(&mut self, trap: Trap) -> Thrown;
 

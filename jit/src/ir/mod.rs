@@ -3,6 +3,7 @@
 pub mod builder;
 pub mod builtin;
 pub mod entities;
+pub mod eval;
 pub mod inst;
 mod mnemonic;
 pub mod module;
