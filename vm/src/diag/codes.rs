@@ -67,6 +67,7 @@ codes! {
     MissingBody = "E0124", "a function without a body";
     ImportOrder = "E0125", "an import after the first declaration";
     StatementOutside = "E0126", "a statement outside of a function";
+    NestedDeclaration = "E0127", "a declaration inside of a function";
 
     // Names.
     UnknownName = "E0201", "a name that is not declared";

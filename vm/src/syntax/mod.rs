@@ -1,6 +1,15 @@
 //! Text to syntax tree: lexer, parser, formatter.
 
 pub mod ast;
+pub mod token;
+
+pub mod lexer;
+mod literal;
+
 mod parser;
 
-pub use parser::parse;
+pub mod dump;
+
+pub use dump::{Positions, dump_ast, dump_tokens};
+pub use lexer::lex;
+pub use parser::{MAX_DEPTH, parse};
