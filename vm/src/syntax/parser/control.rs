@@ -283,10 +283,10 @@ impl Parser<'_> {
             Some(name) => name,
             None => Name { text: "_".into(), span },
         };
-        if self.eat(TokenKind::Colon) || self.at(TokenKind::Name) {
-            if let Ok(ty) = self.ty() {
-                return (name, ty);
-            }
+        if (self.eat(TokenKind::Colon) || self.at(TokenKind::Name))
+            && let Ok(ty) = self.ty()
+        {
+            return (name, ty);
         }
         (name, TypeExpr { kind: TypeKind::Error, span })
     }

@@ -364,9 +364,7 @@ impl Parser<'_> {
             TokenKind::Var => Some(Mutability::Var),
             _ => None,
         };
-        if field.is_some() {
-            self.bump();
-        } else if self.foreign_let() {
+        if field.is_some() || self.foreign_let() {
             self.bump();
         }
         let (name, ty) = self.name_and_type("a parameter")?;
