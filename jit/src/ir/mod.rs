@@ -2,6 +2,7 @@
 
 pub mod builder;
 pub mod builtin;
+pub mod dominators;
 pub mod entities;
 pub mod eval;
 pub mod inst;
@@ -11,6 +12,7 @@ pub mod parser;
 pub mod printer;
 mod ssa;
 pub mod types;
+pub mod verifier;
 
 pub use builder::{FunctionBuilder, Variable};
 pub use builtin::Builtin;

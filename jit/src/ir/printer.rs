@@ -75,6 +75,19 @@ pub fn print_body(module: &Module, id: FuncId, func: &Function) -> String {
     text
 }
 
+/// An operation without its result.
+pub fn op_text(op: &Op) -> String {
+    let mut text = String::new();
+    print_op(&mut text, op).expect("writing to a string does not fail");
+    text
+}
+
+pub fn terminator_text(terminator: &Terminator) -> String {
+    let mut text = String::new();
+    print_terminator(&mut text, terminator).expect("writing to a string does not fail");
+    text
+}
+
 /// Where each call site is first used, as the parser takes it for those it finds no line for.
 pub(super) fn implied_call_sites(module: &Module) -> SecondaryMap<CallSiteId, Option<CallSite>> {
     let mut sites: SecondaryMap<CallSiteId, Option<CallSite>> = SecondaryMap::new();

@@ -1,0 +1,156 @@
+//! Runs every `tests/run/*.ir`: each line `//> fn0(1, 2.5, true, null) = result` calls a function of the file; `//> prints text` says what the calls before it printed.
+
+mod common;
+
+use common::{MockHost, outcome};
+use jit::interp::Interpreter;
+use jit::ir::parser::parse;
+use jit::ir::verifier::verify;
+use jit::ir::*;
+use jit::layout::Layout;
+
+fn argument(text: &str) -> u64 {
+    match text {
+        "true" => 1,
+        "false" | "null" => 0,
+        "min" => i64::MIN as u64,
+        "max" => i64::MAX as u64,
+        float if float.contains(['.', 'N', 'f']) => float.parse::<f64>().unwrap().to_bits(),
+        int => int.parse::<i64>().unwrap() as u64,
+    }
+}
+
+fn run_file(name: &str, text: &str) -> Vec<String> {
+    let module = parse(text).unwrap_or_else(|e| panic!("{name}:{e}"));
+    let problems: Vec<String> = verify(&module).iter().map(|p| p.to_string()).collect();
+    assert!(problems.is_empty(), "{name}: {problems:#?}");
+    let layout = Layout::new(&module);
+    let interpreter = Interpreter::new(&module, &layout).with_stack_bytes(1 << 20);
+    let mut host = MockHost::new(&module, &layout);
+    let mut failures = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let Some(line) = line.strip_prefix("//> ") else { continue };
+        let found = if let Some(expected) = line.strip_prefix("prints ") {
+            let found = std::mem::take(&mut host.output).trim_end().replace('\n', " ");
+            (found != expected).then_some(found)
+        } else {
+            let (call, expected) = line.split_once(" = ").expect("a call, ` = `, and its result");
+            let (func, args) = call.trim_end_matches(')').split_once('(').unwrap();
+            let func = FuncId::from_u32(func.strip_prefix("fn").unwrap().parse().unwrap());
+            let args: Vec<u64> = args.split(',').map(str::trim).filter(|a| !a.is_empty()).map(argument).collect();
+            assert_eq!(args.len(), module.funcs[func].params.len(), "{name}:{}", i + 1);
+            let result = interpreter.run(&mut host, func, &args);
+            let found = outcome(&mut host, module.funcs[func].ret.map(|t| t.ty()), result);
+            (found != expected).then_some(found)
+        };
+        failures.extend(found.map(|found| format!("{name}:{}: {line}\n   but it was {found}", i + 1)));
+    }
+    failures
+}
+
+#[test]
+fn programs_do_what_they_say() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 6);
+    let failures: Vec<String> =
+        files.iter().flat_map(|f| run_file(&f.file_name().unwrap().to_string_lossy(), &std::fs::read_to_string(f).unwrap())).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn fixture(text: &str) -> (Module, Layout) {
+    let module = parse(text).unwrap();
+    assert_eq!(verify(&module).iter().map(|p| p.to_string()).collect::<Vec<_>>(), [""; 0]);
+    let layout = Layout::new(&module);
+    (module, layout)
+}
+
+const CHAIN: &str = r#"class0 "E"
+fn0 "inner"(class0?) -> int @1 {
+block0(v0: ref):
+  call_builtin fill_trace(v0) @10
+  v1 = iconst 1
+  return v1
+}
+fn1 "middle"(class0?) -> int @2 {
+block0(v0: ref):
+  try call fn0(v0) site0 normal block1 unwind block2 @20
+block1(v1: int):
+  v2 = call fn0(v0) site1 @21
+  return v2 @22
+block2(v3: ref):
+  throw v3
+}
+fn2 "outer"() -> int @3 {
+block0():
+  v0 = new class0 @30
+  poll @31
+  v1 = call fn1(v0) site2 @32
+  return v1
+}
+"#;
+
+#[test]
+fn stack_traces_name_each_frame_where_it_stands() {
+    let (module, layout) = fixture(CHAIN);
+    let mut host = MockHost::new(&module, &layout);
+    Interpreter::new(&module, &layout).run(&mut host, FuncId::from_u32(2), &[]).unwrap();
+    let trace: Vec<_> = host.trace.iter().map(|(f, l)| (f.as_u32(), l.0)).collect();
+    assert_eq!(trace, [(0, 10), (1, 21), (2, 32)]);
+}
+
+#[test]
+fn yields_at_prologues_and_polls() {
+    let (module, layout) = fixture(CHAIN);
+    let mut host = MockHost::new(&module, &layout);
+    host.poison();
+    host.ask_to_yield();
+    let interpreter = Interpreter::new(&module, &layout);
+    interpreter.run(&mut host, FuncId::from_u32(2), &[]).unwrap();
+    assert_eq!(host.yields, 1, "one yield answers both requests");
+    host.ask_to_yield();
+    interpreter.run(&mut host, FuncId::from_u32(2), &[]).unwrap();
+    assert_eq!(host.yields, 2, "the poll sees the flag");
+}
+
+#[test]
+fn an_error_in_the_prologue_is_the_calls() {
+    let text = "fn0 \"callee\"() -> int {\nblock0():\n v0 = iconst 1\n v1 = iconst 0\n try idiv v0, v1 normal block1 unwind block2\nblock1(v2: int):\n return v2\nblock2(v3: ref):\n v4 = iconst 7\n return v4\n}\n\
+        fn1 \"caller\"(int) -> int {\nblock0(v0: int):\n poll\n try call fn0() site0 normal block1 unwind block2\nblock1(v1: int):\n return v1\nblock2(v2: ref):\n v3 = iconst 8\n return v3\n}";
+    let (module, layout) = fixture(text);
+    let interpreter = Interpreter::new(&module, &layout);
+    let mut host = MockHost::new(&module, &layout);
+    assert_eq!(interpreter.run(&mut host, FuncId::from_u32(1), &[0]), Ok(Some(7)));
+    // `fn0`'s own handler covers its first instructions, but not its prologue.
+    host.yields_until_throw = 0;
+    host.poison();
+    assert!(interpreter.run(&mut host, FuncId::from_u32(0), &[]).is_err());
+}
+
+#[test]
+fn out_of_memory_can_be_caught() {
+    let text = "class0 \"A\"\nfn0 \"f\"() -> int {\nblock0():\n v0 = iconst 0\n jump block1(v0)\nblock1(v1: int):\n try new class0 normal block2(v1) unwind block3(v1)\n\
+        block2(v2: ref, v3: int):\n v4 = iconst 1\n v5 = iadd v3, v4\n jump block1(v5)\nblock3(v6: ref, v7: int):\n return v7\n}";
+    let (module, layout) = fixture(text);
+    let mut host = MockHost::new(&module, &layout);
+    host.room = 1000;
+    assert_eq!(Interpreter::new(&module, &layout).run(&mut host, FuncId::from_u32(0), &[]), Ok(Some(1000)));
+}
+
+#[test]
+fn recursion_goes_as_deep_as_the_stack_is_large() {
+    let text = "fn0 \"f\"(int) -> int {\nblock0(v0: int):\n v1 = iconst 1\n v2 = iadd v0, v1\n try call fn0(v2) site0 normal block1 unwind block2\nblock1(v3: int):\n return v3\nblock2(v4: ref):\n return v2\n}";
+    let (module, layout) = fixture(text);
+    let depth = |bytes| {
+        let interpreter = Interpreter::new(&module, &layout).with_stack_bytes(bytes);
+        interpreter.run(&mut MockHost::new(&module, &layout), FuncId::from_u32(0), &[0]).unwrap().unwrap()
+    };
+    let (small, large) = (depth(1 << 16), depth(1 << 24));
+    assert!(small > 300, "{small}");
+    assert!((250..260).contains(&(large / small)), "{small}, {large}");
+    assert_eq!(
+        Interpreter::new(&module, &layout).with_stack_bytes(0).run(&mut MockHost::new(&module, &layout), FuncId::from_u32(0), &[0]),
+        Err(jit::trap::Thrown)
+    );
+}
