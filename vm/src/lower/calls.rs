@@ -105,7 +105,7 @@ impl<'a> FnLower<'_, 'a> {
     /// `Object`'s methods on values that are no objects (in generic code a `T` may be `Unit` or nullable): by the rules of `==` and interpolation.
     fn call_on_any(&mut self, ty: Ty, name: &str, args: &[Value], at: Loc) -> Flow<Called> {
         match (name, args) {
-            ("toString", &[value]) => Ok((Some(self.to_text(value, ty, at)), self.str_ty())),
+            ("toString", &[value]) => Ok((Some(self.text_of(value, ty, at)), self.str_ty())),
             ("hash", &[value]) => self.hash(value, ty, at),
             ("equals", &[a, b]) => Ok((Some(self.values_equal(a, b, ty, at)), Ty::BOOL)),
             _ => {

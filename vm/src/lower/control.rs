@@ -152,7 +152,7 @@ impl<'a> FnLower<'_, 'a> {
                 exits.len() - 1
             });
             let (entry, way) = (*entry, *way);
-            return self.to_finally(entry, way, super::tries::FIRST_EXIT + number as i64, at);
+            return self.enter_finally(entry, way, super::tries::FIRST_EXIT + number as i64, at);
         }
         match (exit, self.scopes.get(bottom)) {
             (Exit::Break(_), Some(&Scope::Loop { on_break, .. })) => self.jump(on_break, at),
@@ -164,7 +164,7 @@ impl<'a> FnLower<'_, 'a> {
         }
     }
 
-    pub(super) fn to_finally(&mut self, entry: Block, way: Variable, number: i64, at: Loc) {
+    pub(super) fn enter_finally(&mut self, entry: Block, way: Variable, number: i64, at: Loc) {
         let number = self.int(number, at);
         self.b.def_var(way, number);
         self.jump(entry, at);

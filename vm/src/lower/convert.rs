@@ -112,15 +112,11 @@ impl<'a> FnLower<'_, 'a> {
             return Ok(self.convert(value, from, to, at));
         }
         // As a reference; numbers in boxes, whose classes are named like the numbers.
-        let (object, object_ty) = match self.cx.is_word(from) {
-            true => (self.box_word(value, from, at), self.cx.types.nullable(from)),
-            false => (value, from),
-        };
+        let object = if self.cx.is_word(from) { self.box_word(value, from, at) } else { value };
         if !self.cx.is_nullable(to) {
             return Ok(self.checked(object, target, at));
         }
-        // Null passes. From here on the value is a reference, and so is the result.
-        let _ = object_ty;
+        // Null passes; everything is a reference from here on.
         let null = self.is_null(object, at);
         Ok(self.choose(
             null,

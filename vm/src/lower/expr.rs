@@ -64,12 +64,19 @@ impl<'a> FnLower<'_, 'a> {
     /// The expression's value; of type `Unit`: `Int` 0.
     pub(super) fn expr(&mut self, expr: &'a Expr) -> Flow<Value> {
         let value = self.lower(expr, true)?;
-        Ok(self.value_or_unit(value, loc(expr)))
+        let ty = self.ty(expr.ty);
+        match value {
+            Some(value) if ty != Ty::NEVER => Ok(value),
+            None if ty == Ty::UNIT => Ok(self.unit(loc(expr))),
+            // The checker knows that control never comes here.
+            _ => self.dead(loc(expr)),
+        }
     }
 
     /// The expression's effects.
     pub(super) fn effect(&mut self, expr: &'a Expr) -> Flow<()> {
-        self.lower(expr, false).map(|_| ())
+        self.lower(expr, false)?;
+        if expr.ty == Ty::NEVER { self.dead(loc(expr)) } else { Ok(()) }
     }
 
     pub(super) fn exprs(&mut self, exprs: &'a [Expr]) -> Flow<Vec<Value>> {

@@ -38,14 +38,14 @@ impl<'a> FnLower<'_, 'a> {
     fn part(&mut self, part: &'a Expr) -> Flow<Value> {
         let ty = self.ty(part.ty);
         let value = self.expr(part)?;
-        Ok(self.to_text(value, ty, super::expr::loc(part)))
+        Ok(self.text_of(value, ty, super::expr::loc(part)))
     }
 
     /// What interpolation shows: `toString()`, or `null`.
-    pub(super) fn to_text(&mut self, value: Value, ty: Ty, at: Loc) -> Value {
+    pub(super) fn text_of(&mut self, value: Value, ty: Ty, at: Loc) -> Value {
         let inner = self.cx.non_null(ty);
         if inner != ty {
-            return self.nullable_to_text(value, ty, inner, at);
+            return self.nullable_text(value, ty, inner, at);
         }
         let builtin = match *self.cx.types.kind(ty) {
             TyKind::Int => Builtin::IntToStr,
@@ -57,12 +57,12 @@ impl<'a> FnLower<'_, 'a> {
             TyKind::Unit | TyKind::Never => return self.str("Unit", at),
             TyKind::Null => return self.str("null", at),
             TyKind::Class(class, _) if class == self.cx.program.known.str => return value,
-            _ => return self.object_to_text(value, ty, at),
+            _ => return self.object_text(value, ty, at),
         };
         self.value(Op::CallBuiltin { builtin, args: [value].into_iter().collect() }, at)
     }
 
-    fn nullable_to_text(&mut self, value: Value, ty: Ty, inner: Ty, at: Loc) -> Value {
+    fn nullable_text(&mut self, value: Value, ty: Ty, inner: Ty, at: Loc) -> Value {
         let null = self.is_null(value, at);
         if self.is_class(inner, self.cx.program.known.str) {
             let then = self.str("null", at);
@@ -75,12 +75,12 @@ impl<'a> FnLower<'_, 'a> {
             |l| l.str("null", at),
             |l| {
                 let value = l.convert(value, ty, inner, at);
-                l.to_text(value, inner, at)
+                l.text_of(value, inner, at)
             },
         )
     }
 
-    fn object_to_text(&mut self, value: Value, ty: Ty, at: Loc) -> Value {
+    fn object_text(&mut self, value: Value, ty: Ty, at: Loc) -> Value {
         let Some(&fun) = self.cx.method_table.get(&(self.cx.program.known.object, "toString")) else {
             self.cx.bug(self.cx.blame, "Object has no method toString");
             return self.str("", at);

@@ -120,7 +120,7 @@ impl<'a> FnLower<'_, 'a> {
         let mut ways = Vec::new();
         if protected(self).is_ok() {
             ways.push(AT_END);
-            self.to_finally(entry, way, AT_END, at);
+            self.enter_finally(entry, way, AT_END, at);
         }
         self.pop_handler();
         let Some(Scope::Finally { exits, .. }) = self.scopes.pop() else { unreachable!("scopes nest") };
@@ -128,7 +128,7 @@ impl<'a> FnLower<'_, 'a> {
             let caught = self.b.exception(landing);
             self.b.def_var(error, caught);
             ways.push(BY_ERROR);
-            self.to_finally(entry, way, BY_ERROR, at);
+            self.enter_finally(entry, way, BY_ERROR, at);
         }
         ways.extend((0..exits.len()).map(|i| FIRST_EXIT + i as i64));
         self.enter(entry)?;
