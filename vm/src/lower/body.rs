@@ -12,7 +12,7 @@ use crate::sema::types::Ty;
 use crate::source::Span;
 use jit::ir::builder::{FunctionBuilder, Variable};
 use jit::ir::{self, Block, BlockCall, CallSite, CallSiteId, FieldId, FuncId, Loc, Op, Terminator, UnaryOp, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Control does not come past what was just lowered.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub(super) struct FnLower<'c, 'a> {
     pub func: FuncId,
     body: Option<&'a Body>,
     pub subst: Subst,
-    concrete: HashMap<Ty, Ty>,
+    concrete: FxHashMap<Ty, Ty>,
     locals: Vec<Option<Place>>,
     pub scopes: Vec<Scope>,
     pub unwind: Option<Block>,
@@ -79,7 +79,7 @@ impl<'c, 'a> FnLower<'c, 'a> {
             func,
             body,
             subst,
-            concrete: HashMap::new(),
+            concrete: FxHashMap::default(),
             locals,
             scopes: Vec::new(),
             unwind: None,
@@ -90,6 +90,9 @@ impl<'c, 'a> FnLower<'c, 'a> {
     }
 
     pub(super) fn finish(self) {
+        if self.cx.failure.is_some() {
+            return; // There will be no module.
+        }
         self.cx.module.funcs[self.func] = self.b.finish();
     }
 

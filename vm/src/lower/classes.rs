@@ -208,14 +208,16 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Completes what is only mentioned so far; whether that declared anything new.
-    pub(super) fn complete_all_classes(&mut self) -> bool {
-        let (classes, mut next) = (self.module.classes.len(), 0);
-        while next < self.module.classes.len() && self.failure.is_none() {
-            self.complete(ClassId::from_u32(next as u32));
-            next += 1;
+    /// Completes what is only mentioned so far, which may mention more and make jobs. Arrays count as instantiated: the runtime makes some.
+    pub(super) fn complete_all_classes(&mut self) {
+        while self.completed < self.module.classes.len() && self.failure.is_none() {
+            let class = ClassId::from_u32(self.completed as u32);
+            self.complete(class);
+            if matches!(self.module.classes[class].kind, ClassKind::Array(_)) {
+                self.instantiate(class);
+            }
+            self.completed += 1;
         }
-        self.module.classes.len() > classes
     }
 
     fn direct_supers(&mut self, class: ClassId) -> (Option<ClassId>, Vec<ClassId>) {

@@ -134,7 +134,10 @@ impl<'a> FnLower<'_, 'a> {
     pub(super) fn leave_loop(&mut self, exit: fn(usize) -> Exit, at: Loc) -> Flow<Option<Value>> {
         match self.scopes.iter().rposition(|s| matches!(s, Scope::Loop { .. })) {
             Some(index) => self.leave(exit(index), at),
-            None => self.cx.bug(self.cx.blame, "break or continue outside of a loop"),
+            None => {
+                self.cx.bug(self.cx.blame, "break or continue outside of a loop");
+                return self.dead(at);
+            }
         }
         Err(Dead)
     }

@@ -58,7 +58,7 @@ impl<'a> FnLower<'_, 'a> {
 
     fn no_field<T>(&mut self, span: crate::source::Span) -> Flow<T> {
         self.cx.bug(span, "a field of an unrelated class");
-        Err(Dead)
+        self.dead(Loc(span.lo))
     }
 
     /// The expression's value; of type `Unit`: `Int` 0.

@@ -8,7 +8,7 @@ use super::classes::Origin;
 use crate::sema::hir::{self, FunId, FunctionKind, Program};
 use crate::sema::types::{Ty, TyKind};
 use jit::ir::{self, ClassId, SelectorId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A method's declaration and the class or interface instance that declares it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub(super) fn simple_name(function: &hir::Function) -> &str {
     function.name.rsplit('.').next().unwrap_or(&function.name)
 }
 
-pub(super) fn method_table(program: &Program) -> HashMap<(hir::ClassId, &str), FunId> {
+pub(super) fn method_table(program: &Program) -> FxHashMap<(hir::ClassId, &str), FunId> {
     let classes = program.classes.iter().enumerate();
     classes
         .flat_map(|(i, class)| {

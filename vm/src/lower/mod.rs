@@ -48,7 +48,8 @@ use crate::sema::types::{Ty, TypeParamId, Types};
 use crate::source::{SourceMap, Span};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use jit::ir::{self, Module};
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Classes and functions together; beyond it, generic code is taken to need itself without end.
@@ -88,33 +89,35 @@ struct Cx<'a> {
     blame: Span,
 
     // types
-    type_names: HashMap<Ty, Rc<str>>,
-    type_sizes: HashMap<Ty, types::Size>,
+    type_names: FxHashMap<Ty, Rc<str>>,
+    type_sizes: FxHashMap<Ty, types::Size>,
 
     // classes
-    class_ids: HashMap<Ty, ir::ClassId>,
+    class_ids: FxHashMap<Ty, ir::ClassId>,
+    /// How many classes, from the first on, are complete for good.
+    completed: usize,
     class_info: PrimaryMap<ir::ClassId, classes::ClassInfo>,
-    cells: HashMap<Ty, ir::ClassId>,
-    supers: HashMap<(Ty, hir::ClassId), Option<Ty>>,
+    cells: FxHashMap<Ty, ir::ClassId>,
+    supers: FxHashMap<(Ty, hir::ClassId), Option<Ty>>,
 
     // methods
-    method_table: HashMap<(hir::ClassId, &'a str), FunId>,
-    found_methods: HashMap<(Ty, &'a str), Option<methods::Method>>,
-    selector_ids: HashMap<(ir::ClassId, FunId), ir::SelectorId>,
-    called_selectors: HashMap<(Ty, FunId), ir::SelectorId>,
+    method_table: FxHashMap<(hir::ClassId, &'a str), FunId>,
+    found_methods: FxHashMap<(Ty, &'a str), Option<methods::Method>>,
+    selector_ids: FxHashMap<(ir::ClassId, FunId), ir::SelectorId>,
+    called_selectors: FxHashMap<(Ty, FunId), ir::SelectorId>,
     selector_info: PrimaryMap<ir::SelectorId, methods::SelectorInfo<'a>>,
 
     // functions
-    function_ids: HashMap<functions::FunctionKey, ir::FuncId>,
+    function_ids: FxHashMap<functions::FunctionKey, ir::FuncId>,
     /// Result types as the language has them.
     function_rets: SecondaryMap<ir::FuncId, Option<Ty>>,
-    fun_refs: HashMap<ir::FuncId, entry::FunRef>,
+    fun_refs: FxHashMap<ir::FuncId, entry::FunRef>,
     /// Globals that code must give their first value, in order.
     initializers: Vec<(GlobalId, ir::FuncId)>,
     thread_entry: Option<ir::FuncId>,
 
     // constants
-    strings: HashMap<&'a str, ir::StrId>,
+    strings: FxHashMap<&'a str, ir::StrId>,
     global_ids: Vec<Option<ir::GlobalId>>,
 }
 
@@ -128,23 +131,24 @@ impl<'a> Cx<'a> {
             jobs: VecDeque::new(),
             failure: None,
             blame: Span::default(),
-            type_names: HashMap::new(),
-            type_sizes: HashMap::new(),
-            class_ids: HashMap::new(),
+            type_names: FxHashMap::default(),
+            type_sizes: FxHashMap::default(),
+            class_ids: FxHashMap::default(),
+            completed: 0,
             class_info: PrimaryMap::new(),
-            cells: HashMap::new(),
-            supers: HashMap::new(),
+            cells: FxHashMap::default(),
+            supers: FxHashMap::default(),
             method_table: methods::method_table(program),
-            found_methods: HashMap::new(),
-            selector_ids: HashMap::new(),
-            called_selectors: HashMap::new(),
+            found_methods: FxHashMap::default(),
+            selector_ids: FxHashMap::default(),
+            called_selectors: FxHashMap::default(),
             selector_info: PrimaryMap::new(),
-            function_ids: HashMap::new(),
+            function_ids: FxHashMap::default(),
             function_rets: SecondaryMap::new(),
-            fun_refs: HashMap::new(),
+            fun_refs: FxHashMap::default(),
             initializers: Vec::new(),
             thread_entry: None,
-            strings: HashMap::new(),
+            strings: FxHashMap::default(),
             global_ids: vec![None; program.globals.len()],
         }
     }
@@ -159,12 +163,12 @@ impl<'a> Cx<'a> {
                     return;
                 }
             }
-            // Completing classes mentions more classes; the entry points may call more functions.
-            if !self.complete_all_classes() && self.jobs.is_empty() {
-                break;
-            }
+            self.complete_all_classes();
             if self.failure.is_some() {
                 return;
+            }
+            if self.jobs.is_empty() {
+                break;
             }
         }
         self.build_entry();
