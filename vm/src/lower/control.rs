@@ -119,12 +119,7 @@ impl<'a> FnLower<'_, 'a> {
             self.ret(value, at);
             return Err(Dead);
         }
-        if let Some(value) = value {
-            let variable = match self.ret_var {
-                Some(variable) => variable,
-                None => self.b.declare_var(self.b.value_ty(value)),
-            };
-            self.ret_var = Some(variable);
+        if let (Some(value), Some(variable)) = (value, self.ret_var) {
             self.b.def_var(variable, value);
         }
         self.leave(Exit::Return, at);

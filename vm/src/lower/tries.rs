@@ -115,6 +115,11 @@ impl<'a> FnLower<'_, 'a> {
         let entry = self.b.create_block();
         let way = self.b.declare_var(ir::Ty::Int);
         let error = self.b.declare_var(ir::Ty::Ref);
+        // So that what they held in an earlier round of a loop is not carried along.
+        let null = self.null(at);
+        self.b.def_var(error, null);
+        self.declare_result(at);
+        let result = self.ret_var;
         self.scopes.push(Scope::Finally { entry, way, exits: Vec::new() });
         let landing = self.push_handler();
         let mut ways = Vec::new();
@@ -133,7 +138,26 @@ impl<'a> FnLower<'_, 'a> {
         ways.extend((0..exits.len()).map(|i| FIRST_EXIT + i as i64));
         self.enter(entry)?;
         finally(self)?;
+        self.ret_var = result; // A `try` in the `finally` has had one of its own.
         self.go_on(&ways, way, error, &exits, at)
+    }
+
+    /// The variable for the function's result, at the outermost `finally` anew.
+    fn declare_result(&mut self, at: Loc) {
+        if self.cx.is_void(self.ret_ty) || self.scopes.iter().any(|s| matches!(s, Scope::Finally { .. })) {
+            return;
+        }
+        let ty = self.cx.value_ty(self.ret_ty);
+        let zero = match ty {
+            ir::Ty::Int => Op::IConst(0),
+            ir::Ty::Float => Op::FConst(0),
+            ir::Ty::Bool => Op::BConst(false),
+            ir::Ty::Ref => Op::Null,
+        };
+        let variable = self.b.declare_var(ty);
+        let zero = self.op_safe(zero, at);
+        self.b.def_var(variable, zero);
+        self.ret_var = Some(variable);
     }
 
     /// After `finally`: on to where the way that was taken leads. What is behind the `try` goes on in the current block.
