@@ -7,6 +7,7 @@ use super::Cx;
 use super::classes::Origin;
 use crate::sema::hir::{self, FunId, FunctionKind, Program};
 use crate::sema::types::{Ty, TyKind};
+use cranelift_entity::SecondaryMap;
 use jit::ir::{self, ClassId, SelectorId};
 use rustc_hash::FxHashMap;
 
@@ -165,5 +166,23 @@ impl<'a> Cx<'a> {
         let function = self.function(method.fun, Some(method.owner), &[]);
         let function = self.bridge(function, selector);
         self.module.classes[class].methods.insert(selector, function);
+    }
+
+    /// Classes without instances list what they inherit, as the module's invariants have it. (Nothing is made for what they override: it cannot be called.)
+    pub(super) fn inherit_methods(&mut self) {
+        let mut done: SecondaryMap<ClassId, bool> = SecondaryMap::new();
+        let classes = &mut self.module.classes;
+        for start in classes.keys() {
+            let chain: Vec<ClassId> = std::iter::successors(Some(start), |&c| classes[c].superclass).take_while(|&c| !done[c]).collect();
+            for class in chain.into_iter().rev() {
+                done[class] = true;
+                let Some(superclass) = classes[class].superclass else { continue };
+                if classes[class].kind == ir::ClassKind::Abstract {
+                    for (selector, function) in classes[superclass].methods.clone() {
+                        classes[class].methods.entry(selector).or_insert(function);
+                    }
+                }
+            }
+        }
     }
 }

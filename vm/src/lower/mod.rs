@@ -172,6 +172,7 @@ impl<'a> Cx<'a> {
             }
         }
         self.build_entry();
+        self.inherit_methods();
     }
 
     fn fail(&mut self, diagnostic: Diagnostic) {
