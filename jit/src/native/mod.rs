@@ -2,9 +2,26 @@
 //!
 //! In: the [`Module`](crate::ir::Module), where its parts lie in memory ([`Addresses`]), what the runtime does for compiled code ([`RuntimeFns`]). Out: an [`Engine`] that enters functions, walks their frames and finds
 //! the references in them.
+//!
+//! Data meets `translate` (SSA to CLIF), `compile` (CLIF to bytes and metadata), `region` (where the bytes go), `tables` (where the metadata goes), `engine` (installs and enters). Running code meets `stubs`, and through them `frames`
+//! (walking, unwinding); failing checks come through `signals`.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("native code is for x86-64 Linux: build with --no-default-features to have the interpreter alone");
 
 pub mod api;
+mod trap;
+mod translate;
+mod compile;
+mod region;
+mod tables;
 pub mod engine;
+mod stubs;
+mod frames;
+mod signals;
+mod disasm;
 
 pub use api::*;
 pub use engine::Engine;
+pub use frames::FrameView;
+pub use tables::SiteKind;

@@ -1,0 +1,158 @@
+//! One function through Cranelift: CLIF in, code with relocations applied and its metadata out.
+//!
+//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`] through the
+//! source location.
+//!
+//! Settings follow measurements: no mid-end (the baseline tier wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower.
+
+use super::api::{NativeError, Options};
+use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
+use super::translate::{Env, Site, namespace, translate};
+use super::trap::TrapKind;
+use crate::ir::{FuncId, Loc};
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{ExternalName, UserExternalName, UserFuncName};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{CompiledCode, Context, FinalizedMachExceptionHandler, FinalizedRelocTarget};
+use cranelift_frontend::FunctionBuilderContext;
+
+/// Machine code that still has to be placed.
+pub struct Code {
+    pub bytes: Vec<u8>,
+    pub align: usize,
+    pub calls: Vec<DirectCall>,
+    pub meta: CodeMetadata,
+}
+
+/// A relative call to be filled in.
+#[derive(Clone, Debug)]
+pub struct DirectCall {
+    /// Of the 32-bit distance.
+    pub offset: u32,
+    pub target: UserExternalName,
+    pub addend: i64,
+}
+
+impl Code {
+    /// Fills the relative calls in `bytes`, a copy of the code that runs at `address`.
+    pub fn relocate(&self, address: u64, bytes: &mut [u8], resolve: impl Fn(&UserExternalName) -> u64) {
+        for call in &self.calls {
+            let at = call.offset as usize;
+            let distance = resolve(&call.target).wrapping_add_signed(call.addend).wrapping_sub(address + at as u64) as i64;
+            let distance = i32::try_from(distance).expect("the region spans at most 1 GiB");
+            bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+    }
+}
+
+/// Cranelift with its buffers, used for one function at a time.
+pub struct Compiler {
+    isa: OwnedTargetIsa,
+    context: Context,
+    builder: FunctionBuilderContext,
+}
+
+impl Compiler {
+    pub fn new(options: &Options) -> Result<Compiler, NativeError> {
+        let unsupported = |what: String| NativeError::Unsupported(what);
+        let mut flags = settings::builder();
+        let verify = if options.verify { "true" } else { "false" };
+        for (name, value) in [
+            ("opt_level", "none"),
+            ("regalloc_algorithm", "backtracking"),
+            ("enable_pinned_reg", "true"),
+            ("preserve_frame_pointers", "true"),
+            ("unwind_info", "false"),
+            ("enable_probestack", "true"),
+            ("probestack_strategy", "inline"),
+            ("probestack_size_log2", "12"),
+            ("enable_verifier", verify),
+        ] {
+            flags.set(name, value).map_err(|e| unsupported(format!("{name}={value}: {e}")))?;
+        }
+        let isa = cranelift_native::builder().map_err(|e| unsupported(e.into()))?;
+        let isa = isa.finish(settings::Flags::new(flags)).map_err(|e| unsupported(e.to_string()))?;
+        Ok(Compiler { isa, context: Context::new(), builder: FunctionBuilderContext::new() })
+    }
+
+    /// Leaves the function's CLIF in `self.context`.
+    fn translate(&mut self, env: Env<'_>, func: FuncId) -> Vec<Site> {
+        self.context.clear();
+        self.context.func.name = UserFuncName::user(namespace::FUNCTION, func.as_u32());
+        translate(env, &env.module.funcs[func], &mut self.context.func, &mut self.builder, self.isa.frontend_config())
+    }
+
+    pub fn clif(&mut self, env: Env<'_>, func: FuncId) -> String {
+        self.translate(env, func);
+        self.context.func.display().to_string()
+    }
+
+    /// # Errors
+    /// [`NativeError::Compile`] where the function exceeds Cranelift's limits (frame or code too large).
+    pub fn compile(&mut self, env: Env<'_>, func: FuncId) -> Result<Code, NativeError> {
+        let fail = |message: String| NativeError::Compile { func, message };
+        let sites = self.translate(env, func);
+        let compiled = self.context.compile(&*self.isa, &mut ControlPlane::default()).map_err(|e| fail(format!("{:?}", e.inner)))?;
+        let names = compiled.buffer.relocs().iter().map(|r| (r.offset, r.kind, &r.target, r.addend));
+        let mut calls = Vec::new();
+        for (offset, kind, target, addend) in names {
+            let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = target else {
+                return Err(fail(format!("a relocation to {target:?}")));
+            };
+            if !matches!(kind, Reloc::X86CallPCRel4 | Reloc::X86PCRel4) {
+                return Err(fail(format!("a relocation of kind {kind:?}")));
+            }
+            calls.push((offset, *name, addend));
+        }
+        let meta = metadata(compiled, &sites, func, env.module.funcs[func].loc).map_err(fail)?;
+        let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
+        let named = self.context.func.params.user_named_funcs();
+        let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
+        Ok(Code { bytes, align, calls, meta })
+    }
+}
+
+fn metadata(compiled: &CompiledCode, sites: &[Site], func: FuncId, loc: Loc) -> Result<CodeMetadata, String> {
+    let buffer = &compiled.buffer;
+    let frame_size = buffer.frame_layout().ok_or("no frame layout")?.frame_to_fp_offset;
+    let ranges = buffer.get_srclocs_sorted();
+    // The site of the instruction that the byte at `offset` belongs to.
+    let site_at = |offset: u32| {
+        let range = &ranges[ranges.partition_point(|r| r.start <= offset).checked_sub(1)?];
+        let index = range.loc.bits() as usize;
+        (offset < range.end && !range.loc.is_default()).then(|| sites[index])
+    };
+    let mut maps = buffer.user_stack_maps().iter().peekable();
+    let mut calls = Vec::new();
+    for call in buffer.call_sites() {
+        while maps.next_if(|(at, ..)| *at < call.ret_addr).is_some() {}
+        let roots = maps.next_if(|(at, ..)| *at == call.ret_addr).map(|(.., map)| map.entries().map(|(_, sp)| frame_size - sp).collect());
+        let handler_offset = call.exception_handlers.iter().find_map(|h| match h {
+            FinalizedMachExceptionHandler::Default(offset) => Some(*offset),
+            _ => None,
+        });
+        if call.frame_offset.is_some_and(|f| f != frame_size) {
+            return Err(format!("a call with a frame of {:?} bytes in one of {frame_size}", call.frame_offset));
+        }
+        let site = site_at(call.ret_addr - 1).unwrap_or(Site { loc, kind: SiteKind::Runtime });
+        calls.push(CallRecord {
+            return_offset: call.ret_addr,
+            loc: site.loc,
+            site: site.kind,
+            handler_offset,
+            roots: roots.unwrap_or_default(),
+        });
+    }
+    let mut traps: Vec<TrapRecord> = buffer
+        .traps()
+        .iter()
+        .filter_map(|trap| {
+            let kind = TrapKind::from_code(trap.code)?;
+            Some(TrapRecord { offset: trap.offset, kind, loc: site_at(trap.offset).map_or(loc, |s| s.loc) })
+        })
+        .collect();
+    traps.sort_by_key(|t| t.offset);
+    Ok(CodeMetadata { func, loc, frame_size, calls, traps })
+}

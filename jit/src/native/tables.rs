@@ -1,0 +1,364 @@
+//! What is known of compiled code, by program counter: frames by return address, functions and trap sites by any address.
+//!
+//! In: the metadata of each compiled function. Out: lookups from any thread at any time, from signal handlers too: they take no lock and allocate nothing. Writers (compilations) take turns.
+//!
+//! Return addresses are in a hash table, because walking a frame takes one lookup: 1–2 ns, against 10 and more by binary search. Other addresses are rare (a trap, a tool): a map from each 64-byte granule of the region to its
+//! function, then binary search in that function's list.
+//!
+//! Invariants: an entry does not change once its key is stored (release); a table that grew too small stays readable until the engine goes.
+
+use super::api::NativeError;
+use super::region::{GRANULE, Pages};
+use super::trap::TrapKind;
+use crate::ir::{CallSiteId, FuncId, Loc};
+use cranelift_entity::EntityRef;
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// What a return address returns from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SiteKind {
+    /// A call in the source.
+    Call(CallSiteId),
+    /// The poll of a loop's back-edge.
+    Poll,
+    /// The check at a function's entry.
+    Entry,
+    /// Anything else compiled code calls: builtins, allocation, the barrier, throwing.
+    Runtime,
+}
+
+impl SiteKind {
+    fn encode(self) -> u32 {
+        match self {
+            SiteKind::Call(site) => site.index() as u32,
+            SiteKind::Poll => u32::MAX,
+            SiteKind::Entry => u32::MAX - 1,
+            SiteKind::Runtime => u32::MAX - 2,
+        }
+    }
+
+    fn decode(word: u32) -> SiteKind {
+        match word {
+            u32::MAX => SiteKind::Poll,
+            0xffff_fffe => SiteKind::Entry,
+            0xffff_fffd => SiteKind::Runtime,
+            site => SiteKind::Call(CallSiteId::new(site as usize)),
+        }
+    }
+}
+
+/// A compiled frame that stands at a call.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameInfo<'a> {
+    pub func: FuncId,
+    pub loc: Loc,
+    pub site: SiteKind,
+    /// Bytes from the stack pointer at the call up to the frame pointer.
+    pub size: u32,
+    /// Address of the landing pad, if the call stands in a `Try`.
+    pub handler: Option<u64>,
+    /// Where the live references lie: bytes below the frame pointer.
+    pub roots: &'a [u32],
+}
+
+/// The same as it is handed in.
+#[derive(Clone, Debug)]
+pub struct CallRecord {
+    /// Offset in the function's code.
+    pub return_offset: u32,
+    pub loc: Loc,
+    pub site: SiteKind,
+    pub handler_offset: Option<u32>,
+    /// Range of `CodeMetadata::roots`, without the leading length.
+    pub roots: Vec<u32>,
+}
+
+/// An instruction that may trap.
+#[derive(Clone, Copy, Debug)]
+pub struct TrapRecord {
+    /// Offset in the function's code.
+    pub offset: u32,
+    pub kind: TrapKind,
+    pub loc: Loc,
+}
+
+/// What a compilation knows of its code.
+#[derive(Clone, Debug)]
+pub struct CodeMetadata {
+    pub func: FuncId,
+    /// Position of the function itself.
+    pub loc: Loc,
+    /// Bytes from the stack pointer in the body up to the frame pointer.
+    pub frame_size: u32,
+    pub calls: Vec<CallRecord>,
+    /// Sorted by offset.
+    pub traps: Vec<TrapRecord>,
+}
+
+/// One installed piece of code.
+pub struct CodeVersion {
+    pub func: FuncId,
+    pub loc: Loc,
+    pub start: u64,
+    pub len: u32,
+    pub frame_size: u32,
+    traps: Box<[TrapRecord]>,
+    /// For each call with roots: their number, then the roots.
+    roots: Box<[u32]>,
+}
+
+impl CodeVersion {
+    pub fn trap_at(&self, pc: u64) -> Option<TrapRecord> {
+        let offset = (pc - self.start) as u32;
+        self.traps.binary_search_by_key(&offset, |t| t.offset).ok().map(|i| self.traps[i])
+    }
+
+    fn table_bytes(&self) -> usize {
+        size_of::<CodeVersion>() + size_of_val(&*self.traps) + size_of_val(&*self.roots)
+    }
+}
+
+static NO_ROOTS: [u32; 1] = [0];
+
+/// 32 bytes: one lookup touches one cache line.
+#[repr(align(32))]
+#[derive(Default)]
+struct Entry {
+    /// Offset of the return address in the region; 0 is free (nothing returns to the region's first byte).
+    key: AtomicU32,
+    func: AtomicU32,
+    loc: AtomicU32,
+    site: AtomicU32,
+    size: AtomicU32,
+    /// Offset of the landing pad in the region, or 0.
+    handler: AtomicU32,
+    /// Their number, then the roots.
+    roots: AtomicPtr<u32>,
+}
+
+struct Slots {
+    shift: u32,
+    entries: Box<[Entry]>,
+}
+
+impl Slots {
+    fn new(log2: u32) -> Slots {
+        Slots { shift: 32 - log2, entries: (0..1usize << log2).map(|_| Entry::default()).collect() }
+    }
+
+    /// The entry with this key, or the free one where it would go.
+    fn probe(&self, key: u32) -> &Entry {
+        let mask = self.entries.len() - 1;
+        // Fibonacci hashing: the high bits of the product depend on all bits of the key.
+        let mut i = (key.wrapping_mul(0x9e37_79b9) >> self.shift) as usize;
+        loop {
+            let entry = &self.entries[i & mask];
+            let found = entry.key.load(Ordering::Acquire);
+            if found == key || found == 0 {
+                return entry;
+            }
+            i += 1;
+        }
+    }
+
+    fn insert(&self, from: &Entry) {
+        let key = from.key.load(Ordering::Relaxed);
+        let to = self.probe(key);
+        let copy = |to: &AtomicU32, from: &AtomicU32| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy(&to.func, &from.func);
+        copy(&to.loc, &from.loc);
+        copy(&to.site, &from.site);
+        copy(&to.size, &from.size);
+        copy(&to.handler, &from.handler);
+        to.roots.store(from.roots.load(Ordering::Relaxed), Ordering::Relaxed);
+        to.key.store(key, Ordering::Release);
+    }
+}
+
+/// Owned by the writer, so that readers never see it go.
+#[derive(Default)]
+struct Owned {
+    slots: Vec<Box<Slots>>,
+    entries: usize,
+    versions: Vec<Box<CodeVersion>>,
+}
+
+pub struct CodeTables {
+    base: u64,
+    size: u64,
+    current: AtomicPtr<Slots>,
+    /// An `AtomicPtr<CodeVersion>` for each granule of the region.
+    granules: Pages,
+    owned: Mutex<Owned>,
+    table_bytes: AtomicU64,
+}
+
+impl CodeTables {
+    /// For a region of `size` bytes that runs at `base`.
+    pub fn new(base: u64, size: usize) -> Result<CodeTables, NativeError> {
+        let granules = Pages::zeroed(size / GRANULE * size_of::<AtomicPtr<CodeVersion>>())?;
+        let tables = CodeTables {
+            base,
+            size: size as u64,
+            current: AtomicPtr::new(null_mut()),
+            granules,
+            owned: Mutex::default(),
+            table_bytes: AtomicU64::new(0),
+        };
+        tables.grow(&mut tables.owned.lock().unwrap(), 8);
+        Ok(tables)
+    }
+
+    fn grow(&self, owned: &mut Owned, log2: u32) {
+        let mut larger = Box::new(Slots::new(log2));
+        if let Some(old) = owned.slots.last() {
+            old.entries.iter().filter(|e| e.key.load(Ordering::Relaxed) != 0).for_each(|e| larger.insert(e));
+        }
+        self.current.store(&raw mut *larger, Ordering::Release);
+        owned.slots.push(larger);
+    }
+
+    fn granule(&self, pc: u64) -> Option<&AtomicPtr<CodeVersion>> {
+        let offset = pc.wrapping_sub(self.base);
+        if offset >= self.size {
+            return None;
+        }
+        let cells: *const AtomicPtr<CodeVersion> = self.granules.start().cast();
+        // SAFETY: in bounds by the check above; zeroed memory is null pointers; only ever used as atomics.
+        Some(unsafe { &*cells.add(offset as usize / GRANULE) })
+    }
+
+    /// Makes code that was placed at `start` known. Must come before any thread can run it.
+    pub fn add(&self, start: u64, len: u32, meta: CodeMetadata) {
+        let mut roots = Vec::new();
+        let at: Vec<usize> = meta
+            .calls
+            .iter()
+            .map(|call| {
+                let at = roots.len();
+                roots.push(call.roots.len() as u32);
+                roots.extend_from_slice(&call.roots);
+                at
+            })
+            .collect();
+        let (func, loc, frame_size) = (meta.func, meta.loc, meta.frame_size);
+        let version =
+            Box::new(CodeVersion { func, loc, start, len, frame_size, traps: meta.traps.into(), roots: roots.into() });
+        let mut owned = self.owned.lock().unwrap_or_else(|e| e.into_inner());
+        owned.entries += meta.calls.len();
+        let capacity = owned.slots.last().unwrap().entries.len();
+        if owned.entries * 3 > capacity * 2 {
+            let log2 = (owned.entries * 2).next_power_of_two().ilog2();
+            self.grow(&mut owned, log2);
+        }
+        let offset = (start - self.base) as u32;
+        for (call, at) in meta.calls.iter().zip(at) {
+            let roots = if call.roots.is_empty() { NO_ROOTS.as_ptr() } else { &version.roots[at] };
+            owned.slots.last().unwrap().insert(&Entry {
+                key: AtomicU32::new(offset + call.return_offset),
+                func: AtomicU32::new(func.index() as u32),
+                loc: AtomicU32::new(call.loc.0),
+                site: AtomicU32::new(call.site.encode()),
+                size: AtomicU32::new(frame_size),
+                handler: AtomicU32::new(call.handler_offset.map_or(0, |h| offset + h)),
+                roots: AtomicPtr::new(roots.cast_mut()),
+            });
+        }
+        let pointer = (&raw const *version).cast_mut();
+        let end = start + u64::from(len);
+        (start..end).step_by(GRANULE).for_each(|pc| self.granule(pc).unwrap().store(pointer, Ordering::Release));
+        let bytes = version.table_bytes() + meta.calls.len() * size_of::<Entry>() + len as usize / GRANULE * 8;
+        self.table_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        owned.versions.push(version);
+    }
+
+    /// The frame that a call with this return address stands in.
+    #[inline]
+    pub fn frame(&self, return_address: u64) -> Option<FrameInfo<'_>> {
+        let key = return_address.wrapping_sub(self.base);
+        if key >= self.size {
+            return None;
+        }
+        // SAFETY: set to a live table in `new`; tables live as long as `self`.
+        let slots = unsafe { &*self.current.load(Ordering::Acquire) };
+        let entry = slots.probe(key as u32);
+        if entry.key.load(Ordering::Acquire) != key as u32 || key == 0 {
+            return None;
+        }
+        let roots = entry.roots.load(Ordering::Relaxed);
+        // SAFETY: points to a length with as many words behind it, in a version (or static) that lives as long as `self`.
+        let roots = unsafe { std::slice::from_raw_parts(roots.add(1), *roots as usize) };
+        let handler = entry.handler.load(Ordering::Relaxed);
+        Some(FrameInfo {
+            func: FuncId::new(entry.func.load(Ordering::Relaxed) as usize),
+            loc: Loc(entry.loc.load(Ordering::Relaxed)),
+            site: SiteKind::decode(entry.site.load(Ordering::Relaxed)),
+            size: entry.size.load(Ordering::Relaxed),
+            handler: (handler != 0).then(|| self.base + u64::from(handler)),
+            roots,
+        })
+    }
+
+    /// The code that an address lies in.
+    pub fn version(&self, pc: u64) -> Option<&CodeVersion> {
+        let version = self.granule(pc)?.load(Ordering::Acquire);
+        // SAFETY: null, or a version that lives as long as `self`.
+        let version = unsafe { version.as_ref() }?;
+        (pc < version.start + u64::from(version.len)).then_some(version)
+    }
+
+    /// Addresses of the region.
+    pub fn range(&self) -> (u64, u64) {
+        (self.base, self.base + self.size)
+    }
+
+    pub fn table_bytes(&self) -> u64 {
+        self.table_bytes.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(return_offset: u32, roots: &[u32]) -> CallRecord {
+        CallRecord { return_offset, loc: Loc(return_offset * 2), site: SiteKind::Poll, handler_offset: Some(1), roots: roots.to_vec() }
+    }
+
+    #[test]
+    fn every_return_address_is_found_and_no_other() {
+        let base = 0x7000_0000_0000;
+        let tables = CodeTables::new(base, 1 << 24).unwrap();
+        for f in 0..2000u64 {
+            let calls: Vec<_> = (1..=f as u32 % 7).map(|i| call(i * 9, &[i, f as u32])).collect();
+            let traps = vec![TrapRecord { offset: 3, kind: TrapKind::Null, loc: Loc(9) }];
+            let meta = CodeMetadata { func: FuncId::new(f as usize), loc: Loc(1), frame_size: 32, calls, traps };
+            tables.add(base + f * 128, 70, meta);
+        }
+        for f in 0..2000u64 {
+            let start = base + f * 128;
+            for at in 0..128u64 {
+                let found = tables.frame(start + at);
+                assert_eq!(found.is_some(), at > 0 && at % 9 == 0 && at / 9 <= f % 7, "function {f} at {at}");
+                if let Some(frame) = found {
+                    assert_eq!((frame.func.index() as u64, frame.loc.0), (f, at as u32 * 2));
+                    assert_eq!(frame.roots, [at as u32 / 9, f as u32]);
+                    assert_eq!(frame.handler, Some(start + 1));
+                }
+                let version = tables.version(start + at);
+                assert_eq!(version.map(|v| v.func.index() as u64), (at < 70).then_some(f));
+                assert_eq!(version.is_some_and(|v| v.trap_at(start + at).is_some()), at == 3);
+            }
+        }
+        assert!(tables.frame(base - 1).is_none() && tables.frame(base).is_none() && tables.version(base + (1 << 24)).is_none());
+    }
+
+    #[test]
+    fn sites_survive_their_encoding() {
+        for site in [SiteKind::Call(CallSiteId::new(0)), SiteKind::Call(CallSiteId::new(77)), SiteKind::Poll, SiteKind::Entry, SiteKind::Runtime] {
+            assert_eq!(SiteKind::decode(site.encode()), site);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Operations that fail, and how.
+//!
+//! Outside of a `Try` a check costs a trapping instruction: an access that faults, or a jump to an `ud2` behind cold code that leaves the message's operands in the context. In a `Try` it is an explicit branch to a cold block
+//! that calls [`Stub::Fail`] with the landing pad as exceptional successor.
+
+use super::Translator;
+use crate::context::offset;
+use crate::ir::{self, ClassId, ClassKind};
+use crate::layout::{ARRAY_LENGTH, CLASS_WORD, DESC_INTERFACES, DESC_LO};
+use crate::native::signals::NULL_ZONE;
+use crate::native::stubs::Stub;
+use crate::native::tables::SiteKind;
+use crate::native::trap::TrapKind;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+
+impl Translator<'_, '_> {
+    /// Ends the (cold) block: the check has failed, its operands are in the context.
+    pub(super) fn fail(&mut self, kind: TrapKind) {
+        if self.unwind.is_none() {
+            self.b.ins().trap(kind.code());
+            return;
+        }
+        let kind = self.iconst(kind as i64);
+        self.store_context(offset::STUB_ARGS, kind);
+        self.call_stub_without_return(Stub::Fail);
+    }
+
+    /// Ends the block with a call that only leaves by an error.
+    pub(super) fn call_stub_without_return(&mut self, stub: Stub) {
+        let dead = self.dead_block();
+        if self.unwind.is_some() {
+            self.try_call_stub(stub, dead);
+        } else {
+            self.call_stub(stub, SiteKind::Runtime);
+            self.b.ins().jump(dead, &[]);
+        }
+    }
+
+    fn dead_block(&mut self) -> Block {
+        if self.dead.is_none() {
+            self.dead = Some(self.b.create_block());
+        }
+        self.dead.unwrap()
+    }
+
+    /// Ends the block: fails if `object` is null.
+    fn branch_if_null(&mut self, object: Value) {
+        let null = self.b.ins().icmp_imm_s(IntCC::Equal, object, 0);
+        let on = self.branch_to_cold(null);
+        self.fail(TrapKind::Null);
+        self.b.switch_to_block(on);
+    }
+
+    /// Flags for an access at `object + offset`, which fails there or has been checked.
+    pub(super) fn access(&mut self, object: Value, offset: i32) -> MemFlagsData {
+        let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
+        if self.unwind.is_some() {
+            self.branch_if_null(object);
+        } else if near {
+            return MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+        } else {
+            self.touch(object);
+        }
+        MemFlagsData::trusted()
+    }
+
+    /// Loads an object's header, which faults if it is null.
+    fn touch(&mut self, object: Value) {
+        let flags = MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+        self.b.ins().load(types::I32, flags, object, CLASS_WORD);
+    }
+
+    /// The object is not null from here on.
+    pub(super) fn require(&mut self, object: Value) {
+        if self.unwind.is_some() {
+            self.branch_if_null(object);
+        } else {
+            self.touch(object);
+        }
+    }
+
+    pub(super) fn null_check(&mut self, object: ir::Value) -> Value {
+        let object = self.value(object);
+        self.require(object);
+        object
+    }
+
+    pub(super) fn check_bounds(&mut self, array: ir::Value, index: ir::Value) -> Value {
+        let (array, index) = (self.value(array), self.value(index));
+        let flags = self.access(array, ARRAY_LENGTH);
+        let length = self.b.ins().load(types::I64, flags, array, ARRAY_LENGTH);
+        let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
+        let on = self.branch_to_cold(outside);
+        self.store_context(offset::TRAP_VALUE, index);
+        self.store_context(offset::TRAP_OBJECT, array);
+        self.fail(TrapKind::Bounds);
+        self.b.switch_to_block(on);
+        index
+    }
+
+    pub(super) fn check_cast(&mut self, class: ClassId, object: ir::Value) -> Value {
+        let object = self.value(object);
+        let fails = self.cold_block();
+        let test = self.b.create_block();
+        let done = self.b.create_block();
+        self.b.ins().brif(object, test, &[], fails, &[]);
+        self.b.switch_to_block(test);
+        let is_instance = self.is_instance(class, object);
+        self.b.ins().brif(is_instance, done, &[], fails, &[]);
+        self.b.switch_to_block(fails);
+        let target = self.iconst(i64::from(class.as_u32()));
+        self.store_context(offset::TRAP_VALUE, target);
+        self.store_context(offset::TRAP_OBJECT, object);
+        self.fail(TrapKind::Cast);
+        self.b.switch_to_block(done);
+        object
+    }
+
+    pub(super) fn instance_of(&mut self, class: ClassId, object: ir::Value) -> Value {
+        let object = self.value(object);
+        let test = self.b.create_block();
+        let done = self.b.create_block();
+        let result = self.b.append_block_param(done, types::I8);
+        let no = self.b.ins().iconst(types::I8, 0);
+        self.b.ins().brif(object, test, &[], done, &[BlockArg::Value(no)]);
+        self.b.switch_to_block(test);
+        let is_instance = self.is_instance(class, object);
+        self.b.ins().jump(done, &[BlockArg::Value(is_instance)]);
+        self.b.switch_to_block(done);
+        result
+    }
+
+    /// Whether an object that is not null is of the class or below it.
+    fn is_instance(&mut self, class: ClassId, object: Value) -> Value {
+        let trusted = MemFlagsData::trusted();
+        let word = self.b.ins().load(types::I32, trusted, object, CLASS_WORD);
+        let (lo, hi) = self.env.layout.range[class];
+        let is_interface = self.env.module.classes[class].kind == ClassKind::Interface;
+        if !is_interface && hi == lo + 1 {
+            return self.b.ins().icmp_imm_u(IntCC::Equal, word, i64::from(self.env.class_word(class)));
+        }
+        let descriptor = self.descriptor(word);
+        if is_interface {
+            let index = self.env.layout.interface_index[class];
+            let table = self.b.ins().load(types::I64, trusted, descriptor, DESC_INTERFACES);
+            let byte = self.b.ins().uload8(types::I32, trusted, table, (index / 8) as i32);
+            let bit = self.b.ins().band_imm_u(byte, 1 << (index % 8));
+            return self.b.ins().icmp_imm_u(IntCC::NotEqual, bit, 0);
+        }
+        let number = self.b.ins().load(types::I32, trusted, descriptor, DESC_LO);
+        let distance = self.b.ins().iadd_imm_s(number, -i64::from(lo));
+        self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, distance, i64::from(hi - lo))
+    }
+
+    /// Address of the descriptor that a class word names.
+    pub(super) fn descriptor(&mut self, word: Value) -> Value {
+        let word = self.b.ins().uextend(types::I64, word);
+        match self.env.addresses.class_base {
+            0 => word,
+            base => {
+                let base = self.iconst(base as i64);
+                self.b.ins().iadd(word, base)
+            }
+        }
+    }
+
+    /// `throw`: leaves the function.
+    pub(super) fn throw(&mut self, error: ir::Value) {
+        let error = self.value(error);
+        self.b.ins().trapz(error, TrapKind::Null.code());
+        self.store_context(offset::PENDING_ERROR, error);
+        self.call_stub_without_return(Stub::Throw);
+    }
+}

@@ -1,0 +1,396 @@
+//! From SSA to CLIF, the baseline way: operation by operation, nothing moved and nothing merged.
+//!
+//! In: a function and where the program's parts lie. Out: CLIF, and the [`Site`]s that its source locations index.
+//!
+//! Invariants:
+//! - Every reference that may be live across a call is declared to Cranelift's safepoint pass, which keeps it in a stack slot that the collector updates. Addresses derived from references are computed where they are used.
+//! - Nothing that Cranelift emits has a source location but the index of its site; tables look sites up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
+//! - Blocks for rare events are cold and call stubs that keep all registers.
+//!
+//! `checks` has what fails, `objects` what touches memory, `calls` what calls, `arith` the rest.
+
+mod arith;
+mod calls;
+mod checks;
+mod objects;
+
+use super::api::{Addresses, Options};
+use super::stubs::Stub;
+use super::tables::SiteKind;
+use super::trap::TrapKind;
+use crate::context::offset;
+use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Terminator, Ty, TypeDesc};
+use crate::layout::Layout;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use std::collections::HashMap;
+
+/// What the translation of every function needs.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    pub module: &'a Module,
+    pub layout: &'a Layout,
+    pub addresses: &'a Addresses,
+    pub options: &'a Options,
+    /// Entry addresses of all functions, 8 bytes each.
+    pub cells: u64,
+}
+
+impl Env<'_> {
+    /// What objects of the class hold in their headers.
+    pub fn class_word(&self, class: ir::ClassId) -> u32 {
+        (self.addresses.class_table - self.addresses.class_base) as u32 + self.layout.class_word[class]
+    }
+}
+
+/// Where code of one operation comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    pub loc: Loc,
+    pub kind: SiteKind,
+}
+
+/// Namespaces of external names.
+pub mod namespace {
+    /// Index: a [`Stub`](super::Stub).
+    pub const STUB: u32 = 0;
+    /// Index: a [`Builtin`](crate::ir::Builtin).
+    pub const BUILTIN: u32 = 1;
+    /// Index: a function.
+    pub const FUNCTION: u32 = 2;
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum SigKey {
+    Stub,
+    Func(ir::FuncId),
+    Selector(ir::SelectorId),
+}
+
+struct Translator<'a, 'b> {
+    env: Env<'a>,
+    source: &'a Function,
+    b: FunctionBuilder<'b>,
+    blocks: SecondaryMap<ir::Block, PackedOption<Block>>,
+    values: SecondaryMap<ir::Value, PackedOption<Value>>,
+    sites: Vec<Site>,
+    loc: Loc,
+    /// Where the current operation's failure goes: set while a `Try` is translated.
+    unwind: Option<(Block, Vec<BlockArg>)>,
+    /// A block that is never reached, for calls that do not return.
+    dead: Option<Block>,
+    callees: HashMap<(u32, u32), FuncRef>,
+    signatures: HashMap<SigKey, SigRef>,
+}
+
+fn clif_type(ty: Ty) -> Type {
+    match ty {
+        Ty::Int | Ty::Ref => types::I64,
+        Ty::Float => types::F64,
+        Ty::Bool => types::I8,
+    }
+}
+
+/// Signature of a compiled function.
+fn signature(params: &[TypeDesc], ret: Option<TypeDesc>) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.extend(params.iter().map(|p| AbiParam::new(clif_type(p.ty()))));
+    signature.returns.extend(ret.map(|r| AbiParam::new(clif_type(r.ty()))));
+    signature
+}
+
+/// Translates a function into the empty `clif`.
+pub fn translate(
+    env: Env<'_>,
+    source: &Function,
+    clif: &mut cranelift_codegen::ir::Function,
+    context: &mut FunctionBuilderContext,
+    config: TargetFrontendConfig,
+) -> Vec<Site> {
+    clif.signature = signature(&source.params, source.ret);
+    clif.params.ensure_base_srcloc(SourceLoc::new(0));
+    let mut t = Translator {
+        env,
+        source,
+        b: FunctionBuilder::new(clif, context),
+        blocks: SecondaryMap::with_capacity(source.blocks.len()),
+        values: SecondaryMap::with_capacity(source.values.len()),
+        sites: Vec::new(),
+        loc: source.loc,
+        unwind: None,
+        dead: None,
+        callees: HashMap::new(),
+        signatures: HashMap::new(),
+    };
+    t.function();
+    t.b.seal_all_blocks();
+    t.b.finalize(config);
+    t.sites
+}
+
+/// Reachable blocks, each after those that dominate it.
+fn reverse_postorder(source: &Function) -> Vec<ir::Block> {
+    let mut seen: SecondaryMap<ir::Block, bool> = SecondaryMap::with_capacity(source.blocks.len());
+    let mut order = Vec::with_capacity(source.blocks.len());
+    // A block is on the stack twice: to enter it, and below its successors to leave it.
+    let mut work = vec![(source.entry(), true)];
+    while let Some((block, enter)) = work.pop() {
+        if !enter {
+            order.push(block);
+        } else if !std::mem::replace(&mut seen[block], true) {
+            work.push((block, false));
+            let terminator = source.blocks[block].terminator.as_ref().expect("a finished block");
+            terminator.for_each_edge(|edge| work.push((edge.block, true)));
+        }
+    }
+    order.reverse();
+    order
+}
+
+impl Translator<'_, '_> {
+    fn function(&mut self) {
+        let order = reverse_postorder(self.source);
+        let entry = self.b.create_block();
+        self.b.append_block_params_for_function_params(entry);
+        self.b.switch_to_block(entry);
+        let params: Vec<Value> = self.b.block_params(entry).to_vec();
+        for (&param, value) in self.source.blocks[self.source.entry()].params.iter().zip(params) {
+            self.define(param, value);
+        }
+        for &block in &order[1..] {
+            let clif = self.b.create_block();
+            self.blocks[block] = clif.into();
+            for &param in &self.source.blocks[block].params {
+                let value = self.b.append_block_param(clif, clif_type(self.source.values[param]));
+                self.define(param, value);
+            }
+        }
+        self.check_stack();
+        for block in order {
+            if let Some(clif) = self.blocks[block].expand() {
+                self.b.switch_to_block(clif);
+            }
+            self.block(block);
+        }
+        if let Some(dead) = self.dead {
+            self.b.switch_to_block(dead);
+            self.b.set_cold_block(dead);
+            self.b.ins().trap(TrapKind::Unreachable.code());
+        }
+    }
+
+    fn block(&mut self, block: ir::Block) {
+        let data = &self.source.blocks[block];
+        for &inst in &data.insts {
+            let inst = &self.source.insts[inst];
+            self.loc = inst.loc;
+            self.mark(SiteKind::Runtime);
+            let result = self.op(&inst.op);
+            if let (Some(value), Some(result)) = (inst.result, result) {
+                self.define(value, result);
+            }
+        }
+        self.loc = data.terminator_loc;
+        self.mark(SiteKind::Runtime);
+        self.terminator(data.terminator.as_ref().expect("a finished block"));
+    }
+
+    /// Everything emitted from now on comes from the current position, and calls are of this kind.
+    fn mark(&mut self, kind: SiteKind) {
+        let site = Site { loc: self.loc, kind };
+        if self.sites.last() != Some(&site) {
+            self.sites.push(site);
+        }
+        self.b.set_srcloc(SourceLoc::new(self.sites.len() as u32 - 1));
+    }
+
+    fn define(&mut self, value: ir::Value, clif: Value) {
+        if self.source.values[value] == Ty::Ref && self.const_of(clif).is_none() {
+            self.b.declare_value_needs_stack_map(clif);
+        }
+        self.values[value] = clif.into();
+    }
+
+    fn value(&self, value: ir::Value) -> Value {
+        self.values[value].expand().unwrap_or_else(|| panic!("{value} is used before its definition in {}", self.source.name))
+    }
+
+    /// The integer a value is known to be.
+    fn const_of(&self, value: Value) -> Option<i64> {
+        use cranelift_codegen::ir::{InstructionData, Opcode};
+        let inst = self.b.func.dfg.value_def(value).inst()?;
+        match self.b.func.dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
+            _ => None,
+        }
+    }
+
+    fn iconst(&mut self, value: i64) -> Value {
+        self.b.ins().iconst(types::I64, value)
+    }
+
+    fn args(&self, values: &[ir::Value]) -> Vec<BlockArg> {
+        values.iter().map(|&v| BlockArg::Value(self.value(v))).collect()
+    }
+
+    fn edge(&self, to: &BlockCall) -> (Block, Vec<BlockArg>) {
+        (self.blocks[to.block].expect("a reachable block"), self.args(&to.args))
+    }
+
+    /// Loads a word of the thread's context.
+    fn load_context(&mut self, ty: Type, offset: i32) -> Value {
+        let context = self.b.ins().get_pinned_reg(types::I64);
+        self.b.ins().load(ty, MemFlagsData::trusted(), context, offset)
+    }
+
+    fn store_context(&mut self, offset: i32, value: Value) {
+        let context = self.b.ins().get_pinned_reg(types::I64);
+        self.b.ins().store(MemFlagsData::trusted(), value, context, offset);
+    }
+
+    fn cold_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    /// Ends the block: goes to a new cold block if `cond`, on to a new block otherwise. The cold block is current; returns the other.
+    fn branch_to_cold(&mut self, cond: Value) -> Block {
+        let cold = self.cold_block();
+        let on = self.b.create_block();
+        self.b.ins().brif(cond, cold, &[], on, &[]);
+        self.b.switch_to_block(cold);
+        on
+    }
+
+    /// At the function's entry: is there stack, does anybody ask for attention?
+    fn check_stack(&mut self) {
+        self.mark(SiteKind::Entry);
+        let sp = self.b.ins().get_stack_pointer(types::I64);
+        let limit = self.load_context(types::I64, offset::STACK_LIMIT);
+        let low = self.b.ins().icmp(IntCC::UnsignedLessThan, sp, limit);
+        let body = self.branch_to_cold(low);
+        self.call_stub(Stub::Entry, SiteKind::Entry);
+        self.b.ins().jump(body, &[]);
+        self.b.switch_to_block(body);
+    }
+
+    fn poll(&mut self) {
+        if !self.env.options.polls {
+            return;
+        }
+        let flag = self.load_context(types::I8, offset::YIELD_FLAG);
+        let on = self.branch_to_cold(flag);
+        self.call_stub(Stub::Poll, SiteKind::Poll);
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    fn op(&mut self, op: &Op) -> Option<Value> {
+        match *op {
+            Op::IConst(v) => Some(self.iconst(v)),
+            Op::FConst(bits) => Some(self.b.ins().f64const(f64::from_bits(bits))),
+            Op::BConst(v) => Some(self.b.ins().iconst(types::I8, i64::from(v))),
+            Op::Null => Some(self.iconst(0)),
+            Op::StrConst(s) => Some(self.iconst(self.env.addresses.strings[s] as i64)),
+            Op::Unary(op, a) => Some(self.unary(op, a)),
+            Op::Binary(op, a, b) => Some(self.binary(op, a, b)),
+            Op::ICmp(cmp, a, b) => Some(self.int_compare(cmp, a, b)),
+            Op::FCmp(cmp, a, b) => Some(self.float_compare(cmp, a, b)),
+            Op::RefEq(a, b) => {
+                let (a, b) = (self.value(a), self.value(b));
+                Some(self.b.ins().icmp(IntCC::Equal, a, b))
+            }
+            Op::Select { cond, then, els } => {
+                let (cond, then, els) = (self.value(cond), self.value(then), self.value(els));
+                Some(self.b.ins().select(cond, then, els))
+            }
+            Op::New(class) => Some(self.new_object(class)),
+            Op::NewArray(class, length) => Some(self.new_array(class, length)),
+            Op::LoadField(field, object) => Some(self.load_field(field, object)),
+            Op::StoreField(field, object, value) => self.store_field(field, object, value),
+            Op::ArrayLen(array) => Some(self.array_len(array)),
+            Op::CheckBounds(array, index) => Some(self.check_bounds(array, index)),
+            Op::LoadElem(kind, array, index) => Some(self.load_elem(kind, array, index)),
+            Op::StoreElem(kind, array, index, value) => self.store_elem(kind, array, index, value),
+            Op::NullCheck(object) => Some(self.null_check(object)),
+            Op::InstanceOf(class, object) => Some(self.instance_of(class, object)),
+            Op::CheckCast(class, object) => Some(self.check_cast(class, object)),
+            Op::LoadGlobal(global) => Some(self.load_global(global)),
+            Op::StoreGlobal(global, value) => self.store_global(global, value),
+            Op::Atomic(op, field, object, value) => self.atomic(op, field, object, value),
+            Op::AtomicCas(field, object, expected, new) => Some(self.atomic_cas(field, object, expected, new)),
+            Op::Call { .. } | Op::CallVirtual { .. } | Op::CallBuiltin { .. } => self.call(op),
+            Op::Poll => {
+                self.poll();
+                None
+            }
+        }
+    }
+
+    fn terminator(&mut self, terminator: &Terminator) {
+        match terminator {
+            Terminator::Jump(to) => {
+                let (block, args) = self.edge(to);
+                self.b.ins().jump(block, &args);
+            }
+            Terminator::Branch { cond, then, els } => {
+                let cond = self.value(*cond);
+                let ((then, then_args), (els, els_args)) = (self.edge(then), self.edge(els));
+                self.b.ins().brif(cond, then, &then_args, els, &els_args);
+            }
+            Terminator::Switch { index, targets, default } => self.switch(*index, targets, default),
+            Terminator::Return(value) => {
+                let values: Vec<Value> = value.iter().map(|&v| self.value(v)).collect();
+                self.b.ins().return_(&values);
+            }
+            Terminator::Throw(error) => self.throw(*error),
+            Terminator::Try { op, normal, unwind } => self.try_op(op, normal, unwind),
+            Terminator::Unreachable => {
+                self.b.ins().trap(TrapKind::Unreachable.code());
+            }
+        }
+    }
+
+    fn switch(&mut self, index: ir::Value, targets: &[BlockCall], default: &BlockCall) {
+        let index = self.value(index);
+        let (default, default_args) = self.edge(default);
+        let in_table = self.b.create_block();
+        let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, targets.len() as i64);
+        self.b.ins().brif(inside, in_table, &[], default, &default_args);
+        self.b.switch_to_block(in_table);
+        let calls: Vec<_> = targets
+            .iter()
+            .map(|to| {
+                let (block, args) = self.edge(to);
+                self.b.func.dfg.block_call(block, &args)
+            })
+            .collect();
+        let default = self.b.func.dfg.block_call(default, &default_args);
+        let table = self.b.create_jump_table(JumpTableData::new(default, &calls));
+        let index = self.b.ins().ireduce(types::I32, index);
+        self.b.ins().br_table(index, table);
+    }
+
+    fn try_op(&mut self, op: &Op, normal: &BlockCall, unwind: &BlockCall) {
+        let (unwind_block, unwind_rest) = self.edge(unwind);
+        let unwind_args = std::iter::once(BlockArg::TryCallExn(0)).chain(unwind_rest).collect();
+        self.unwind = Some((unwind_block, unwind_args));
+        let has_result = op.result_ty(self.env.module, |v| self.source.values[v]).is_some();
+        if matches!(op, Op::Call { .. } | Op::CallVirtual { .. } | Op::CallBuiltin { .. }) && op.may_throw() {
+            self.try_call(op, normal, has_result);
+        } else {
+            let result = self.op(op);
+            let (block, rest) = self.edge(normal);
+            let args: Vec<BlockArg> = result.filter(|_| has_result).map(BlockArg::Value).into_iter().chain(rest).collect();
+            self.b.ins().jump(block, &args);
+        }
+        self.unwind = None;
+    }
+}
