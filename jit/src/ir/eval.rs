@@ -22,7 +22,14 @@ pub fn unary(op: UnaryOp, a: u64) -> u64 {
         UnaryOp::IntToFloat => (int as f64).to_bits(),
         // Rust's cast saturates and takes NaN to 0.
         UnaryOp::FloatToInt => (float as i64) as u64,
-        UnaryOp::FloatBits | UnaryOp::FloatFromBits | UnaryOp::BoolToInt => a,
+        UnaryOp::FloatBits => {
+            if float.is_nan() {
+                0x7ff8_0000_0000_0000
+            } else {
+                a
+            }
+        }
+        UnaryOp::FloatFromBits | UnaryOp::BoolToInt => a,
         UnaryOp::PopCount => u64::from(a.count_ones()),
         UnaryOp::LeadingZeros => u64::from(a.leading_zeros()),
         UnaryOp::TrailingZeros => u64::from(a.trailing_zeros()),

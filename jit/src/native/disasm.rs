@@ -27,7 +27,12 @@ pub fn listing(engine: &Engine, entry: u64) -> String {
     formatter.options_mut().set_hex_prefix("0x");
     formatter.options_mut().set_hex_suffix("");
     formatter.options_mut().set_uppercase_hex(false);
-    let mut out = format!("; {} at {entry:#x}, {} bytes, frame of {} bytes\n", engine.module().funcs[version.func].name, version.len, version.frame_size);
+    let mut out = format!(
+        "; {} at {entry:#x}, {} bytes, frame of {} bytes\n",
+        engine.module().funcs[version.func].name,
+        version.len,
+        version.frame_size
+    );
     let mut last = Loc::default();
     let mut text = String::new();
     for instruction in Decoder::with_ip(64, bytes, entry, DecoderOptions::NONE).iter() {

@@ -10,16 +10,16 @@
 compile_error!("native code is for x86-64 Linux: build with --no-default-features to have the interpreter alone");
 
 pub mod api;
-mod trap;
-mod translate;
 mod compile;
-mod region;
-mod tables;
-pub mod engine;
-mod stubs;
-mod frames;
-mod signals;
 mod disasm;
+pub mod engine;
+mod frames;
+mod region;
+mod signals;
+mod stubs;
+mod tables;
+mod translate;
+mod trap;
 
 pub use api::*;
 pub use engine::Engine;

@@ -244,8 +244,7 @@ impl CodeTables {
             })
             .collect();
         let (func, loc, frame_size) = (meta.func, meta.loc, meta.frame_size);
-        let version =
-            Box::new(CodeVersion { func, loc, start, len, frame_size, traps: meta.traps.into(), roots: roots.into() });
+        let version = Box::new(CodeVersion { func, loc, start, len, frame_size, traps: meta.traps.into(), roots: roots.into() });
         let mut owned = self.owned.lock().unwrap_or_else(|e| e.into_inner());
         owned.entries += meta.calls.len();
         let capacity = owned.slots.last().unwrap().entries.len();
@@ -357,7 +356,9 @@ mod tests {
 
     #[test]
     fn sites_survive_their_encoding() {
-        for site in [SiteKind::Call(CallSiteId::new(0)), SiteKind::Call(CallSiteId::new(77)), SiteKind::Poll, SiteKind::Entry, SiteKind::Runtime] {
+        for site in
+            [SiteKind::Call(CallSiteId::new(0)), SiteKind::Call(CallSiteId::new(77)), SiteKind::Poll, SiteKind::Entry, SiteKind::Runtime]
+        {
             assert_eq!(SiteKind::decode(site.encode()), site);
         }
     }

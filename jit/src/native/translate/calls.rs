@@ -133,9 +133,8 @@ impl Translator<'_, '_> {
                 let mut args = args(self, values);
                 args.insert(0, self.b.ins().get_pinned_reg(types::I64));
                 let mut sig = None;
-                let callee = self.thunk(namespace::BUILTIN, *builtin as u32, |t| {
-                    *sig.insert(t.b.import_signature(builtin_signature(*builtin)))
-                });
+                let callee =
+                    self.thunk(namespace::BUILTIN, *builtin as u32, |t| *sig.insert(t.b.import_signature(builtin_signature(*builtin))));
                 let sig = sig.unwrap_or_else(|| self.b.func.dfg.ext_funcs[callee].signature);
                 (Target::Thunk(callee, sig), args, SiteKind::Runtime)
             }
