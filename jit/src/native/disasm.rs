@@ -62,10 +62,9 @@ pub fn listing(engine: &Engine, entry: u64) -> String {
             }
         }
         // Constants that are addresses of cells are loaded with a plain move.
-        if instruction.op_count() == 2 && matches!(instruction.op1_kind(), OpKind::Immediate32 | OpKind::Immediate64) {
-            if let Some(name) = engine.cell_name(instruction.immediate(1)) {
-                _ = write!(note, " cell of {name}");
-            }
+        let is_constant = instruction.op_count() == 2 && matches!(instruction.op1_kind(), OpKind::Immediate32 | OpKind::Immediate64);
+        if let Some(name) = is_constant.then(|| engine.cell_name(instruction.immediate(1))).flatten() {
+            _ = write!(note, " cell of {name}");
         }
         let note = if note.is_empty() { note } else { format!("  ;{note}") };
         _ = writeln!(out, "{:#x}  {text:<40}{note}", instruction.ip());

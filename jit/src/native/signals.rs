@@ -10,10 +10,9 @@ use super::stubs::stub_trapped;
 use super::tables::CodeTables;
 use super::trap::TrapKind;
 use crate::context::ThreadContext;
-use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Once, OnceLock};
 
 const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
 
@@ -79,15 +78,23 @@ fn tables_at<'a>(pc: u64) -> Option<&'a CodeTables> {
     Some(unsafe { &*tables })
 }
 
-/// What handled each of [`SIGNALS`] before us; written once, before our handler is installed.
-struct Previous([MaybeUninit<libc::sigaction>; 4]);
-static mut PREVIOUS: Previous = Previous([MaybeUninit::zeroed(); 4]);
+/// What handled each of [`SIGNALS`] before us; set before our handler is installed.
+static PREVIOUS: OnceLock<[libc::sigaction; 4]> = OnceLock::new();
 
 fn install() {
-    for (i, signal) in SIGNALS.into_iter().enumerate() {
-        // SAFETY: `Once` runs this alone; the first call stores the old action before ours can run.
+    PREVIOUS.get_or_init(|| {
+        SIGNALS.map(|signal| {
+            // SAFETY: asks for the present action, which is plain data.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, null(), &mut action);
+                action
+            }
+        })
+    });
+    for signal in SIGNALS {
+        // SAFETY: the handler takes three arguments, as the flags say.
         unsafe {
-            libc::sigaction(signal, null(), (*(&raw mut PREVIOUS)).0[i].as_mut_ptr());
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
@@ -149,8 +156,7 @@ const SI_KERNEL: i32 = 0x80;
 /// Called from the signal handler with its arguments.
 unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let index = SIGNALS.iter().position(|&s| s == signal).expect("a signal of ours");
-    // SAFETY: written before our handler was installed.
-    let previous = unsafe { (*(&raw const PREVIOUS)).0[index].assume_init_ref() };
+    let previous = &PREVIOUS.get().expect("set before our handler was installed")[index];
     match previous.sa_sigaction {
         // Taking the default action: the instruction faults again.
         // SAFETY: restores a handler.

@@ -177,7 +177,8 @@ impl Slots {
     }
 }
 
-/// Owned by the writer, so that readers never see it go.
+/// Owned by the writer; readers hold pointers, so each has its place on the heap.
+#[expect(clippy::vec_box)]
 #[derive(Default)]
 struct Owned {
     slots: Vec<Box<Slots>>,

@@ -1,0 +1,7 @@
+//! Machine code against the interpreter, on a small runtime whose collector moves every object whenever it can.
+#![cfg(feature = "native")]
+
+mod mock;
+
+mod arith;
+mod calls;
