@@ -285,6 +285,16 @@ impl<'c, 'a> FnLower<'c, 'a> {
         self.op_safe(Op::Null, loc)
     }
 
+    /// What a field of the type holds before anything is stored.
+    pub(super) fn zero(&mut self, ty: Ty, loc: Loc) -> Value {
+        match self.cx.value_ty(ty) {
+            ir::Ty::Int => self.int(0, loc),
+            ir::Ty::Float => self.op_safe(Op::FConst(0), loc),
+            ir::Ty::Bool => self.bool(false, loc),
+            ir::Ty::Ref => self.null(loc),
+        }
+    }
+
     /// The value of type `Unit`.
     pub(super) fn unit(&mut self, loc: Loc) -> Value {
         self.int(0, loc)

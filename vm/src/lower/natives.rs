@@ -16,6 +16,8 @@ pub(super) enum Native {
     AtomicCas,
     /// Zeroed, whatever the element type.
     NewArray,
+    /// What an element of such an array holds.
+    Zero,
 }
 
 pub(super) fn find(name: &str) -> Option<Native> {
@@ -40,6 +42,7 @@ pub(super) fn find(name: &str) -> Option<Native> {
         "atomicFetchAdd" => Native::Atomic(AtomicOp::FetchAdd),
         "atomicCas" => Native::AtomicCas,
         "newArray" => Native::NewArray,
+        "zero" => Native::Zero,
         _ => Native::Builtin(Builtin::by_name(&snake_case(name))?),
     })
 }
@@ -74,6 +77,7 @@ impl FnLower<'_, '_> {
             Native::Builtin(builtin) => Op::CallBuiltin { builtin, args: args.into() },
             Native::Unary(op) => Op::Unary(op, args[0]),
             Native::NewArray => return Ok(Some(self.new_array(type_args[0], args[0], loc))),
+            Native::Zero => return Ok(Some(self.zero(type_args[0], loc))),
             Native::Atomic(op) => Op::Atomic(op, self.first_field(params[0]), args[0], args.get(1).copied()),
             Native::AtomicCas => Op::AtomicCas(self.first_field(params[0]), args[0], args[1], args[2]),
         };
@@ -92,6 +96,7 @@ impl FnLower<'_, '_> {
             }
             Native::Unary(_) => return params.len() == 1,
             Native::NewArray => return params == [Ty::INT] && type_args.len() == 1,
+            Native::Zero => return params.is_empty() && type_args.len() == 1,
             Native::Atomic(AtomicOp::Load) => 1,
             Native::Atomic(_) => 2,
             Native::AtomicCas => 3,

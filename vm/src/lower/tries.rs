@@ -147,15 +147,8 @@ impl<'a> FnLower<'_, 'a> {
         if self.cx.is_void(self.ret_ty) || self.scopes.iter().any(|s| matches!(s, Scope::Finally { .. })) {
             return;
         }
-        let ty = self.cx.value_ty(self.ret_ty);
-        let zero = match ty {
-            ir::Ty::Int => Op::IConst(0),
-            ir::Ty::Float => Op::FConst(0),
-            ir::Ty::Bool => Op::BConst(false),
-            ir::Ty::Ref => Op::Null,
-        };
-        let variable = self.b.declare_var(ty);
-        let zero = self.op_safe(zero, at);
+        let variable = self.b.declare_var(self.cx.value_ty(self.ret_ty));
+        let zero = self.zero(self.ret_ty, at);
         self.b.def_var(variable, zero);
         self.ret_var = Some(variable);
     }
