@@ -1,1 +1,4 @@
-//! The running program: heap, threads, safepoints, builtins, errors.
+pub mod tuning;
+pub mod metrics;
+pub mod classes;
+pub mod heap;
