@@ -43,6 +43,11 @@ impl ClassTable {
         table
     }
 
+    /// Address of the table: descriptors lie at the layout's offsets from it.
+    pub fn start(&self) -> usize {
+        self.memory.start as usize
+    }
+
     /// What is added to a class word to get a descriptor's address.
     pub fn base(&self) -> usize {
         self.base

@@ -142,7 +142,7 @@ impl World {
 
     /// If a stop is asked for: waits until it is over.
     pub fn poll(&self, thread: &Thread) {
-        self.wait_while_stopped(thread, self.lock());
+        drop(self.wait_while_stopped(thread, self.lock()));
     }
 
     /// Gives the lock back, and whether there was a stop to wait for.

@@ -8,7 +8,6 @@ use jit::ir::{GlobalId, Known, Module, StrId, Ty};
 use jit::layout::Layout;
 use std::cell::UnsafeCell;
 
-
 pub struct Statics {
     globals: Box<[UnsafeCell<u64>]>,
     ref_globals: Vec<usize>,
@@ -58,7 +57,8 @@ impl Statics {
         let last_error: Box<[UnsafeCell<u64>]> = (0..layout.object_size(module, class) / 8).map(|_| UnsafeCell::new(0)).collect();
         let slot = |offset: i32| offset as usize / 8;
         let fields = &module.classes[class].fields;
-        let last_error_refs = fields.iter().filter(|f| module.fields[**f].ty.ty() == Ty::Ref).map(|f| slot(layout.field_offset[*f])).collect();
+        let last_error_refs =
+            fields.iter().filter(|f| module.fields[**f].ty.ty() == Ty::Ref).map(|f| slot(layout.field_offset[*f])).collect();
         // SAFETY: not shared yet.
         unsafe {
             *last_error[0].get() = make_header(classes.word(class), 0, LOGGED);

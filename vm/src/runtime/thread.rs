@@ -49,7 +49,7 @@ pub struct Thread {
     handles: UnsafeCell<Vec<u64>>,
     remembered: UnsafeCell<Vec<usize>>,
     /// The interpreter's, while it runs.
-    stack: Cell<*mut Stack>,
+    stack: Cell<*const Stack>,
     /// Allocations until the next collection under stress.
     stress_left: Cell<u32>,
 }
@@ -70,7 +70,7 @@ impl Thread {
             tick: AtomicBool::new(false),
             handles: UnsafeCell::new(Vec::new()),
             remembered: UnsafeCell::new(Vec::new()),
-            stack: Cell::new(std::ptr::null_mut()),
+            stack: Cell::new(std::ptr::null()),
             stress_left: Cell::new(stress),
         });
         // SAFETY: nobody else has it yet.
@@ -104,12 +104,36 @@ impl Thread {
         self.ctx().stack_limit.store(limit, SeqCst);
     }
 
-    pub fn set_interpreter_stack(&self, stack: *mut Stack) {
+    pub fn set_interpreter_stack(&self, stack: *const Stack) {
         self.stack.set(stack);
     }
 
-    pub fn interpreter_stack(&self) -> *mut Stack {
+    pub fn interpreter_stack(&self) -> *const Stack {
         self.stack.get()
+    }
+
+    /// Roots the closure a new thread will run; before the thread is registered.
+    pub fn start_with(&self, closure: Ref) {
+        self.push_handle(closure);
+    }
+
+    /// The closure, once the thread runs; from now on the caller roots it.
+    pub fn start_closure(&self) -> Ref {
+        // SAFETY: on the thread itself; the borrow ends here.
+        Ref(unsafe { (*self.handles.get()).pop() }.expect("started with a closure"))
+    }
+
+    // --- errors
+
+    pub fn set_error(&self, error: Ref) {
+        // SAFETY: on the thread itself.
+        unsafe { (*self.ctx.get()).pending_error = error.0 };
+    }
+
+    /// Takes the pending error.
+    pub fn take_error(&self) -> Ref {
+        // SAFETY: on the thread itself.
+        Ref(unsafe { std::mem::take(&mut (*self.ctx.get()).pending_error) })
     }
 
     // --- yield points
@@ -189,7 +213,9 @@ impl Thread {
     /// The barrier's slow path: an old object with a set log bit was or will be stored into.
     pub fn remember(&self, obj: Ref) {
         // SAFETY: `obj` is an object; its log byte is a location of its own. The swap lets one of several threads remember it.
-        let was = unsafe { std::sync::atomic::AtomicU8::from_ptr((obj.0 as usize + jit::layout::LOG_BYTE as usize) as *mut u8).swap(LOGGED, Relaxed) };
+        let was = unsafe {
+            std::sync::atomic::AtomicU8::from_ptr((obj.0 as usize + jit::layout::LOG_BYTE as usize) as *mut u8).swap(LOGGED, Relaxed)
+        };
         if was != LOGGED {
             // SAFETY: on the thread itself.
             unsafe { (*self.remembered.get()).push(obj.0 as usize) };

@@ -30,9 +30,9 @@ pub const MIN_HEAP: usize = 2 << 20;
 /// Bytes of stack a program thread reserves; only touched pages cost memory.
 pub const DEFAULT_STACK: usize = 64 << 20;
 /// Smallest `--stack`, in bytes.
-pub const MIN_STACK: usize = 512 << 10;
-/// Bytes at the end of a stack that compiled code leaves to the runtime's own functions.
-pub const STACK_SLACK: usize = 256 << 10;
+pub const MIN_STACK: usize = 64 << 10;
+/// Bytes at the end of a stack that program code leaves to the runtime and the compiler (`jit::native::STACK_RESERVE`), and the guard.
+pub const STACK_SLACK: usize = 576 << 10;
 /// Between two ticks of the timer. 4 ms is what the papers on timer-based sampling use for short runs; 10 ms is the classic scheduler tick.
 pub const DEFAULT_TICK: Duration = Duration::from_millis(4);
 

@@ -293,6 +293,11 @@ impl Heap {
         }
     }
 
+    /// Takes over what an ending thread has remembered.
+    pub fn remember_all(&self, remembered: Vec<usize>) {
+        self.lock().remembered.extend(remembered);
+    }
+
     /// Whether the object may move.
     fn is_movable(&self, obj: usize) -> bool {
         (self.geometry.nursery..self.geometry.old_end).contains(&obj)

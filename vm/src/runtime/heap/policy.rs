@@ -35,7 +35,12 @@ impl Heap {
     /// Bytes below the limit once everything but the nursery and the survivors is counted.
     pub(super) fn free(&self, inner: &Inner) -> usize {
         let old = self.old_bytes(inner);
-        let used = self.fixed() + old + super::major::table_bytes(old) + inner.large.bytes() + inner.remembered.capacity() * 8 + inner.idle_survivors;
+        let used = self.fixed()
+            + old
+            + super::major::table_bytes(old)
+            + inner.large.bytes()
+            + inner.remembered.capacity() * 8
+            + inner.idle_survivors;
         inner.limit.saturating_sub(used)
     }
 
