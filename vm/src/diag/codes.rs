@@ -132,6 +132,7 @@ codes! {
     InfiniteInstances = "E0603", "generic code that needs itself for ever larger types";
     TooManyInstances = "E0604", "generic code that is instantiated too often";
     TooManyThings = "E0605", "a program beyond one of the VM's limits";
+    BrokenLibrary = "E0606", "a library that lacks what the compiler refers to";
     Internal = "E0606", "a mistake in the VM itself";
 }
 
