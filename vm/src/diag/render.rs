@@ -6,7 +6,7 @@
 
 use super::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap, Span};
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt::Write;
 
 /// Lines up to this many bytes are shown whole.
@@ -30,11 +30,12 @@ struct Label<'a> {
 
 /// Neighbouring lines of one file, cut to size, and the labels in them (offsets in `text`).
 struct Excerpt<'a> {
-    file: FileId,
+    path: String,
     first_line: u32,
-    last_line: u32,
-    /// 1-based line and column of the label that the excerpt is headed with.
-    at: (u32, u32),
+    /// 1-based line and column of the label that the excerpt is headed with, and its column in `text`.
+    line: u32,
+    col: u32,
+    shown_col: u32,
     text: String,
     labels: Vec<(usize, usize, &'a str, bool)>,
 }
@@ -62,20 +63,34 @@ impl Diagnostic {
         let excerpts = excerpts(self, map);
         let mut group = Group::with_title(title);
         for e in &excerpts {
-            let path = map.file(e.file).path.display().to_string();
-            group = group.element(Origin::path(path).line(e.at.0 as usize).char_column(e.at.1 as usize));
             let annotations = e.labels.iter().map(|&(start, end, text, primary)| {
                 let kind = if primary { AnnotationKind::Primary } else { AnnotationKind::Context };
                 let annotation = kind.span(start..end);
                 if text.is_empty() { annotation } else { annotation.label(clip(text)) }
             });
-            group = group.element(Snippet::source(e.text.as_str()).line_start(e.first_line as usize).fold(false).annotations(annotations));
+            let snippet = Snippet::source(e.text.as_str()).line_start(e.first_line as usize).path(e.path.as_str());
+            group = group.element(snippet.fold(false).annotations(annotations));
         }
         if let Some(hint) = &self.hint {
             group = group.element(Level::HELP.with_name("hint").message(clip(hint)));
         }
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        renderer.term_width(400).render(&[group])
+        let mut text = renderer.term_width(400).render(&[group]);
+        for e in &excerpts {
+            e.correct_column(&mut text);
+        }
+        text
+    }
+}
+
+impl Excerpt<'_> {
+    /// The renderer counts columns in what it is shown, which of a long line is only a part.
+    fn correct_column(&self, text: &mut String) {
+        if self.shown_col != self.col {
+            let (wrong, right) =
+                (format!("{}:{}:{}", self.path, self.line, self.shown_col), format!("{}:{}:{}", self.path, self.line, self.col));
+            *text = text.replacen(&wrong, &right, 1);
+        }
     }
 }
 
@@ -120,11 +135,13 @@ fn excerpt<'a>(map: &SourceMap, labels: Vec<Label<'a>>) -> Excerpt<'a> {
     let file = labels[0].file;
     let (first_line, last_line) = (labels[0].line, labels[labels.len() - 1].line);
     let head = labels.iter().find(|l| l.primary).unwrap_or(&labels[0]);
-    let mut e = Excerpt { file, first_line, last_line, at: (head.line, head.col), text: String::new(), labels: Vec::new() };
-    for line in first_line..=e.last_line {
+    let path = map.file(file).path.display().to_string();
+    let mut e = Excerpt { path, first_line, line: head.line, col: head.col, shown_col: head.col, text: String::new(), labels: Vec::new() };
+    for line in first_line..=last_line {
         if line > first_line {
             e.text.push('\n');
         }
+        let line_start = e.text.len();
         let source = map.line_text(file, line);
         let first = labels.iter().find(|l| l.line == line).map_or(0, |l| l.start);
         let (from, to) = window(source, first);
@@ -134,6 +151,10 @@ fn excerpt<'a>(map: &SourceMap, labels: Vec<Label<'a>>) -> Excerpt<'a> {
             e.labels.push((place(l.start), place(l.end), l.text, l.primary));
         }
         push_window(&mut e.text, source, from, to);
+        if line == head.line && from > 0 {
+            let offset = shift + head.start.clamp(from, to) - from;
+            e.shown_col = e.text[line_start..offset].chars().count() as u32 + 1;
+        }
     }
     // A caret past the last character needs a character to stand under.
     e.text.push('\n');

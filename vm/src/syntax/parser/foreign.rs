@@ -160,6 +160,10 @@ impl Parser<'_> {
             }
             _ => {}
         }
+        if self.cur.newline && !is_line_operator(self.cur.kind) {
+            let d = Diagnostic::new(Code::ExpectedExpression, op, format!("expected an expression after `{op_text}`"));
+            return d.hint(format!("the next line begins with {}", self.found()));
+        }
         if let Some(d) = self.foreign_expr() {
             return d;
         }
@@ -433,8 +437,7 @@ impl Parser<'_> {
         if !self.at_type_then_name() || self.cur_name().is_some_and(|w| declaration_hint(w).is_some()) {
             return None;
         }
-        let at = self.cur.span;
-        let ty_hint = self.type_then_name_text();
+        let (at, ty_hint) = self.type_then_name_text();
         let d = Diagnostic::new(Code::ForeignSyntax, at, "a variable's type stands behind its name");
         self.report(d.hint(format!("write `let {ty_hint} = …`, or `var` if it changes")));
         if let Err(abort) = self.ty() {
@@ -459,13 +462,15 @@ impl Parser<'_> {
         scan.token().newline || matches!(scan.kind, TokenKind::Eq | TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof)
     }
 
-    /// For `Type name` at the current token: `name: Type`.
-    fn type_then_name_text(&self) -> String {
+    /// For `Type name` at the current token: where the type stands, and `name: Type` as it is written here.
+    fn type_then_name_text(&self) -> (Span, String) {
         let mut scan = self.scan_from_here();
         scan.ty();
         let name = scan.token().span;
         let ty = self.text_of(Span::new(self.cur.span.lo, name.lo)).trim_end();
-        if ty.len() > 60 { "x: Type".to_string() } else { format!("{}: {ty}", self.text_of(name)) }
+        let span = Span::new(self.cur.span.lo, self.cur.span.lo + ty.len() as u32);
+        let text = if ty.len() > 60 { "x: Type".to_string() } else { format!("{}: {}", self.text_of(name), own_type(ty)) };
+        (span, text)
     }
 
     /// `int x` in a parameter list.
@@ -477,8 +482,8 @@ impl Parser<'_> {
         if !scan.ty() || scan.kind != TokenKind::Name {
             return Ok(None);
         }
-        let hint = self.type_then_name_text();
-        let d = self.foreign("a parameter's type stands behind its name", format!("write `{hint}`"));
+        let (at, hint) = self.type_then_name_text();
+        let d = Diagnostic::new(Code::ForeignSyntax, at, "a parameter's type stands behind its name").hint(format!("write `{hint}`"));
         self.report(d);
         let ty = self.ty()?;
         let name = self.name("a parameter")?;
@@ -545,6 +550,18 @@ impl Parser<'_> {
                 .hint(format!("write `let {word} = …`, or `var` if it changes")),
             _ => return None,
         })
+    }
+}
+
+/// This language's name for another's type.
+fn own_type(ty: &str) -> &str {
+    match ty {
+        "int" | "integer" | "Integer" | "long" | "Long" | "short" | "byte" | "i32" | "i64" | "usize" | "uint" => "Int",
+        "float" | "double" | "Double" | "f32" | "f64" | "number" => "Float",
+        "string" | "String" | "str" | "char" => "Str",
+        "bool" | "boolean" | "Boolean" => "Bool",
+        "void" => "Unit",
+        other => other,
     }
 }
 
