@@ -10,6 +10,9 @@ mod parser;
 
 pub mod dump;
 
+pub mod fmt;
+
 pub use dump::{Positions, dump_ast, dump_tokens};
+pub use fmt::format;
 pub use lexer::lex;
 pub use parser::{MAX_DEPTH, parse};

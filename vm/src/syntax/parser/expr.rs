@@ -8,7 +8,7 @@ use crate::syntax::literal::{self, IntValue, LiteralError};
 use crate::syntax::token::{Token, TokenKind};
 
 /// Precedences of the binary operators, loosest first (§4 of the reference).
-pub(super) mod prec {
+pub(in crate::syntax) mod prec {
     pub const LOWEST: u8 = 0;
     pub const OR: u8 = 1;
     pub const AND: u8 = 2;
@@ -181,7 +181,11 @@ impl Parser<'_> {
                     .hint("`x as T` throws a `CastError` where it fails, `x as? T` gives null");
                 return Err(self.abort(d));
             }
-            let safe = adjacent && self.eat(TokenKind::Question);
+            let safe = adjacent && self.at(TokenKind::Question);
+            if safe {
+                self.mark(Role::SafeCast);
+                self.bump();
+            }
             let ty = self.ty_in_expr()?;
             let span = Span::new(value.span.lo, self.prev_end);
             value = Expr { kind: ExprKind::Cast { value: Box::new(value), ty, safe }, span };
@@ -367,7 +371,7 @@ impl Parser<'_> {
         }
         let d = Diagnostic::new(Code::BadSuper, token.span, "`super` stands only before a method call");
         let hint = if self.at(TokenKind::LParen) {
-            "the base class's arguments stand in the class's header: `class Dog(name: Str): Animal(name) { … }`"
+            "the base class's arguments stand in the class's header: `class Dog(name: Str) : Animal(name) { … }`"
         } else {
             "write `super.method(…)`; fields are reached by `this`"
         };

@@ -1,6 +1,6 @@
 //! Files and declarations: imports, functions, classes, interfaces, objects, globals.
 
-use super::{Abort, PResult, Parser};
+use super::{Abort, PResult, Parser, Role};
 use crate::diag::{Code, Diagnostic};
 use crate::source::{Origin, Span};
 use crate::syntax::ast::*;
@@ -340,6 +340,9 @@ impl Parser<'_> {
         let params = if self.at(TokenKind::LParen) { self.list(TokenKind::RParen, Self::class_param)? } else { Vec::new() };
         let mut supers = Vec::new();
         while self.at_supers(supers.is_empty()) {
+            if supers.is_empty() {
+                self.mark(Role::Bases);
+            }
             self.bump();
             supers.push(self.super_type()?);
         }
@@ -351,7 +354,7 @@ impl Parser<'_> {
     fn at_supers(&mut self, first: bool) -> bool {
         if let Some(word @ ("extends" | "implements" | "with")) = self.cur_name() {
             let d = self.diag(Code::ForeignSyntax, format!("bases stand behind `:`, not behind `{word}`"));
-            self.report(d.hint("write `class Dog(name: Str): Animal(name), Named { … }`"));
+            self.report(d.hint("write `class Dog(name: Str) : Animal(name), Named { … }`"));
             return true;
         }
         self.at(if first { TokenKind::Colon } else { TokenKind::Comma })
@@ -482,6 +485,9 @@ impl Parser<'_> {
         let type_params = self.type_params()?;
         let mut supers = Vec::new();
         while self.at_supers(supers.is_empty()) {
+            if supers.is_empty() {
+                self.mark(Role::Bases);
+            }
             self.bump();
             supers.push(self.ty()?);
         }

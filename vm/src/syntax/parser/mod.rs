@@ -8,7 +8,7 @@
 //! Line breaks (§1 of the reference) are asked for where a construct could be over: [`Parser::same_line`]. Wherever something is still missing they mean nothing.
 
 mod control;
-mod expr;
+pub(super) mod expr;
 mod foreign;
 mod item;
 mod lambda;
@@ -48,6 +48,10 @@ pub enum Role {
     Prefix,
     /// `step`, where it is a keyword.
     Step,
+    /// `:` before base classes and interfaces.
+    Bases,
+    /// `?` of `as?`.
+    SafeCast,
     /// Binary operator; the number is its precedence (smaller is looser).
     Binary(u8),
 }

@@ -1,0 +1,371 @@
+//! A document whose lines are not broken yet, and the printer that breaks them.
+//!
+//! In: a tree of texts with possible line breaks. Out: lines of at most [`WIDTH`] columns where the possible breaks allow it.
+//!
+//! The model is Wadler's ("A prettier printer", 2003) with two additions that today's formatters share: a group may be broken for another reason than its width, and a fill
+//! breaks only where it must. Line breaks collapse: two in a row are one, so whoever needs a fresh line asks for it without asking what came before. The printer runs on
+//! a stack of its own; measuring whether a group fits stops at the first line break or the end of the line, so printing is linear.
+
+/// Columns of a line.
+pub const WIDTH: usize = 100;
+
+pub struct Doc {
+    pub kind: Kind,
+    /// Contains a line break that must be: groups around it are broken.
+    pub forces: bool,
+    /// Contains a block of several lines: groups around it need not be broken.
+    pub blocky: bool,
+}
+
+pub enum Kind {
+    Text(String),
+    /// A comment at the end of a line: does not count for the line's width.
+    Suffix(String),
+    Space,
+    /// A space, or a line break where the group around it is broken.
+    Line,
+    /// Nothing, or a line break.
+    Soft,
+    /// A line break.
+    Hard,
+    /// A line break and an empty line.
+    Blank,
+    Concat(Vec<Doc>),
+    /// Deeper by so many columns, where the group around it is broken.
+    Indent(usize, Vec<Doc>),
+    Group {
+        items: Vec<Doc>,
+        broken: bool,
+    },
+    /// A space and the contents, or where they do not fit behind it but in a line of their own, a line break (deeper by `indent`) and the contents.
+    Hang {
+        items: Vec<Doc>,
+        indent: usize,
+        with_blocks: bool,
+    },
+    /// Contents and separators in turn. After the first separator that is a line break everything is deeper by `indent`.
+    Fill {
+        items: Vec<Doc>,
+        indent: usize,
+    },
+}
+
+impl Doc {
+    fn leaf(kind: Kind) -> Doc {
+        Doc { kind, forces: false, blocky: false }
+    }
+
+    pub fn text(text: impl Into<String>) -> Doc {
+        Doc::leaf(Kind::Text(text.into()))
+    }
+
+    pub fn suffix(text: &str) -> Doc {
+        Doc::leaf(Kind::Suffix(text.to_string()))
+    }
+
+    pub fn space() -> Doc {
+        Doc::leaf(Kind::Space)
+    }
+
+    pub fn line() -> Doc {
+        Doc::leaf(Kind::Line)
+    }
+
+    pub fn soft() -> Doc {
+        Doc::leaf(Kind::Soft)
+    }
+
+    pub fn hard() -> Doc {
+        Doc { kind: Kind::Hard, forces: true, blocky: false }
+    }
+
+    pub fn blank() -> Doc {
+        Doc { kind: Kind::Blank, forces: true, blocky: false }
+    }
+
+    fn of(items: Vec<Doc>, kind: impl FnOnce(Vec<Doc>) -> Kind) -> Doc {
+        let (forces, blocky) = (items.iter().any(|d| d.forces), items.iter().any(|d| d.blocky));
+        Doc { kind: kind(items), forces, blocky }
+    }
+
+    pub fn concat(items: Vec<Doc>) -> Doc {
+        Doc::of(items, Kind::Concat)
+    }
+
+    pub fn indent(columns: usize, items: Vec<Doc>) -> Doc {
+        Doc::of(items, |items| Kind::Indent(columns, items))
+    }
+
+    /// Broken if anything in it must be.
+    pub fn group(items: Vec<Doc>) -> Doc {
+        let mut doc = Doc::of(items, |items| Kind::Group { items, broken: false });
+        if doc.forces {
+            doc.set_broken();
+        }
+        doc
+    }
+
+    pub fn broken(items: Vec<Doc>) -> Doc {
+        let mut doc = Doc::group(items);
+        doc.set_broken();
+        doc
+    }
+
+    fn set_broken(&mut self) {
+        if let Kind::Group { broken, .. } = &mut self.kind {
+            *broken = true;
+        }
+        self.forces = true;
+    }
+
+    /// What stands in a line: with a block of several lines in it, all groups in it are looked at on their own.
+    pub fn sequence(items: Vec<Doc>) -> Doc {
+        let mut doc = Doc::group(items);
+        if doc.blocky {
+            let forces = doc.forces;
+            doc.set_broken();
+            doc.forces = forces;
+        }
+        doc
+    }
+
+    /// A block of several lines: broken itself, but those around it need not be.
+    pub fn block(items: Vec<Doc>) -> Doc {
+        let mut doc = Doc::broken(items);
+        doc.forces = false;
+        doc.blocky = true;
+        doc
+    }
+
+    /// Contents with a block of several lines are moved to a line of their own only where `with_blocks`.
+    pub fn hang(items: Vec<Doc>, indent: usize, with_blocks: bool) -> Doc {
+        Doc::of(items, |items| Kind::Hang { items, indent, with_blocks })
+    }
+
+    pub fn fill(items: Vec<Doc>, indent: usize) -> Doc {
+        Doc::of(items, |items| Kind::Fill { items, indent })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Flat,
+    Break,
+}
+
+#[derive(Clone, Copy)]
+enum Work<'a> {
+    Doc(&'a Doc),
+    Docs(&'a [Doc]),
+    Fill(&'a [Doc], usize),
+}
+
+#[derive(Clone, Copy)]
+struct Command<'a> {
+    indent: usize,
+    mode: Mode,
+    work: Work<'a>,
+}
+
+struct Printer<'a> {
+    out: String,
+    /// Columns used of the current line.
+    column: usize,
+    /// Nothing was written in the current line; the indentation is written with its first text.
+    fresh: bool,
+    indent: usize,
+    blank: bool,
+    space: bool,
+    stack: Vec<Command<'a>>,
+}
+
+/// The document's text; ends with a line break unless it is empty.
+pub fn print(doc: &Doc) -> String {
+    let start = Command { indent: 0, mode: Mode::Break, work: Work::Doc(doc) };
+    let mut p = Printer { out: String::new(), column: 0, fresh: true, indent: 0, blank: false, space: false, stack: vec![start] };
+    while let Some(command) = p.stack.pop() {
+        p.run(command);
+    }
+    if !p.fresh {
+        p.out.push('\n');
+    }
+    p.out
+}
+
+impl<'a> Printer<'a> {
+    fn run(&mut self, c: Command<'a>) {
+        match c.work {
+            Work::Doc(doc) => self.doc(doc, c),
+            Work::Docs([]) => {}
+            Work::Docs([first, rest @ ..]) => {
+                self.push(c.indent, c.mode, Work::Docs(rest));
+                self.push(c.indent, c.mode, Work::Doc(first));
+            }
+            Work::Fill(items, indent) => self.fill(items, indent, c),
+        }
+    }
+
+    fn push(&mut self, indent: usize, mode: Mode, work: Work<'a>) {
+        self.stack.push(Command { indent, mode, work });
+    }
+
+    fn doc(&mut self, doc: &'a Doc, c: Command<'a>) {
+        match &doc.kind {
+            Kind::Text(text) => self.text(text),
+            Kind::Suffix(text) => {
+                let column = self.column;
+                self.text(text);
+                self.column = column;
+            }
+            Kind::Space => self.space = true,
+            Kind::Line if c.mode == Mode::Flat => self.space = true,
+            Kind::Soft if c.mode == Mode::Flat => {}
+            Kind::Line | Kind::Soft | Kind::Hard => self.newline(c.indent),
+            Kind::Blank => {
+                self.newline(c.indent);
+                self.blank = true;
+            }
+            Kind::Concat(items) => self.push(c.indent, c.mode, Work::Docs(items)),
+            Kind::Indent(columns, items) => {
+                let indent = if c.mode == Mode::Break { c.indent + columns } else { c.indent };
+                self.push(indent, c.mode, Work::Docs(items));
+            }
+            Kind::Group { items, broken } => {
+                let flat = Command { indent: c.indent, mode: Mode::Flat, work: Work::Docs(items) };
+                let stays = !broken && (c.mode == Mode::Flat || self.fits(&[flat], true));
+                self.push(c.indent, if stays { Mode::Flat } else { Mode::Break }, Work::Docs(items));
+            }
+            Kind::Fill { items, indent } => self.fill(items, *indent, c),
+            Kind::Hang { items, indent, with_blocks } => self.hang(doc, items, *indent, *with_blocks, c),
+        }
+    }
+
+    fn hang(&mut self, doc: &Doc, items: &'a [Doc], indent: usize, with_blocks: bool, c: Command<'a>) {
+        self.space = true;
+        let flat = Command { indent: c.indent, mode: Mode::Flat, work: Work::Docs(items) };
+        if doc.forces || c.mode == Mode::Flat && !doc.blocky || self.fits(&[flat], true) {
+            let mode = if doc.forces || doc.blocky { Mode::Break } else { Mode::Flat };
+            return self.push(c.indent, mode, Work::Docs(items));
+        }
+        let moves = (with_blocks || !doc.blocky) && self.fits_from(c.indent + indent, &[flat], true);
+        if moves {
+            self.newline(c.indent + indent);
+        }
+        self.push(c.indent, if moves && !doc.blocky { Mode::Flat } else { Mode::Break }, Work::Docs(items));
+    }
+
+    fn fill(&mut self, items: &'a [Doc], indent: usize, c: Command<'a>) {
+        let command = |mode, work| Command { indent: c.indent, mode, work };
+        let (content, separator, rest) = match items {
+            [] => return,
+            [content] => {
+                let flat = command(Mode::Flat, Work::Doc(content));
+                let mode = if self.fits(&[flat], true) { Mode::Flat } else { Mode::Break };
+                return self.stack.push(command(mode, Work::Doc(content)));
+            }
+            [content, separator, rest @ ..] => (content, separator, rest),
+        };
+        let flat = |doc| command(Mode::Flat, Work::Doc(doc));
+        let content_fits = self.fits(&[flat(content)], false);
+        let both_fit = match rest {
+            [] => content_fits,
+            [next] => self.fits(&[flat(next), flat(separator), flat(content)], true),
+            [next, ..] => self.fits(&[flat(next), flat(separator), flat(content)], false),
+        };
+        let breaks = !both_fit || matches!(separator.kind, Kind::Hard);
+        let deeper = if breaks { c.indent + indent } else { c.indent };
+        self.push(deeper, c.mode, Work::Fill(rest, if breaks { 0 } else { indent }));
+        self.push(deeper, if breaks { Mode::Break } else { Mode::Flat }, Work::Doc(separator));
+        self.stack.push(command(if content_fits { Mode::Flat } else { Mode::Break }, Work::Doc(content)));
+    }
+
+    /// The commands (last first) reach the next line break before the line is full. With `rest`, what follows them is looked at, too.
+    fn fits(&self, commands: &[Command<'a>], rest: bool) -> bool {
+        let used = if self.fresh { self.indent } else { self.column + usize::from(self.space) };
+        self.fits_from(used, commands, rest)
+    }
+
+    /// As [`Self::fits`], in a line of which `used` columns are taken.
+    fn fits_from(&self, used: usize, commands: &[Command<'a>], rest: bool) -> bool {
+        let Some(mut left) = WIDTH.checked_sub(used) else { return false };
+        let mut stack: Vec<(Mode, Work)> = commands.iter().map(|c| (c.mode, c.work)).collect();
+        let mut following = if rest { self.stack.len() } else { 0 };
+        loop {
+            let (mode, work) = match stack.pop() {
+                Some(next) => next,
+                None if following == 0 => return true,
+                None => {
+                    following -= 1;
+                    (self.stack[following].mode, self.stack[following].work)
+                }
+            };
+            let doc = match work {
+                Work::Doc(doc) => doc,
+                Work::Docs([]) | Work::Fill([], _) => continue,
+                Work::Docs([first, rest @ ..]) => {
+                    stack.push((mode, Work::Docs(rest)));
+                    first
+                }
+                Work::Fill([first, rest @ ..], indent) => {
+                    stack.push((mode, Work::Fill(rest, indent)));
+                    first
+                }
+            };
+            let width = match &doc.kind {
+                Kind::Text(text) => text.chars().count(),
+                Kind::Suffix(_) => 0,
+                Kind::Hard | Kind::Blank => return true,
+                Kind::Line | Kind::Soft if mode == Mode::Break => return true,
+                Kind::Hang { .. } if mode == Mode::Break => return true,
+                Kind::Hang { items, .. } => {
+                    stack.push((mode, Work::Docs(items)));
+                    1
+                }
+                Kind::Soft => 0,
+                Kind::Space | Kind::Line => 1,
+                Kind::Concat(items) | Kind::Indent(_, items) | Kind::Fill { items, .. } => {
+                    stack.push((mode, Work::Docs(items)));
+                    0
+                }
+                Kind::Group { items, broken } => {
+                    stack.push((if *broken { Mode::Break } else { mode }, Work::Docs(items)));
+                    0
+                }
+            };
+            match left.checked_sub(width) {
+                Some(now) => left = now,
+                None => return false,
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.fresh {
+            if self.blank && !self.out.is_empty() {
+                self.out.push('\n');
+            }
+            self.out.extend(std::iter::repeat_n(' ', self.indent));
+            self.column = self.indent;
+        } else if self.space {
+            self.out.push(' ');
+            self.column += 1;
+        }
+        (self.fresh, self.space, self.blank) = (false, false, false);
+        self.out.push_str(text);
+        // A comment may be of several lines.
+        match text.rfind('\n') {
+            Some(i) => self.column = text[i + 1..].chars().count(),
+            None => self.column += text.chars().count(),
+        }
+    }
+
+    fn newline(&mut self, indent: usize) {
+        if !self.fresh {
+            self.out.push('\n');
+        }
+        self.indent = indent;
+        self.fresh = true;
+        self.space = false;
+        self.column = 0;
+    }
+}
