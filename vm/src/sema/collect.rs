@@ -293,14 +293,6 @@ impl<'a> Checker<'a> {
             self.check_reserved(&param.name, library);
             if let Some(&first) = seen.get(&*param.name.text) {
                 self.report_duplicate(&param.name, first);
-            } else if let Some(&class) = self.type_names.get(&*param.name.text) {
-                let first = self.class(class).name.span;
-                let problem = Diagnostic::new(
-                    Code::Duplicate,
-                    param.name.span,
-                    format!("the type parameter `{}` has the name of a class", param.name.text),
-                );
-                self.report(problem.secondary(first, "the class"));
             } else if outer.iter().any(|(name, _)| **name == *param.name.text) {
                 self.error(Code::Duplicate, param.name.span, format!("`{}` is already a type parameter of the class", param.name.text));
             }

@@ -13,8 +13,8 @@ use rustc_hash::FxHashSet;
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub span: Span,
-    /// `type argument T of f`, `element type of the array`
-    pub what: String,
+    /// `type argument T of f`, `element type of this array`; `None` for a `null` literal, which may be of any nullable type.
+    pub what: Option<String>,
 }
 
 #[derive(Default)]
@@ -26,10 +26,10 @@ pub struct Infer {
 }
 
 impl Infer {
-    pub fn fresh(&mut self, types: &mut Types, span: Span, what: impl Into<String>) -> Ty {
+    pub fn fresh(&mut self, types: &mut Types, span: Span, what: Option<String>) -> Ty {
         let var = InferVar(self.bound.len() as u32);
         self.bound.push(None);
-        self.origins.push(Origin { span, what: what.into() });
+        self.origins.push(Origin { span, what });
         types.intern(TyKind::Infer(var))
     }
 

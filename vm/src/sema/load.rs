@@ -3,8 +3,8 @@
 //! In: a path (or a text). Out: parsed files in initialization order: library first, then imports before the files that import them.
 //! Invariant: a file that cannot be read is reported where it is imported, and left out. Import chains and cycles of any length are walked without recursion.
 
-use super::library;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::library;
 use crate::source::{FileId, Origin, SourceMap, Span};
 use crate::syntax::{ast, parse};
 use std::collections::HashSet;

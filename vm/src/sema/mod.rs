@@ -6,7 +6,6 @@
 pub mod hir;
 pub mod types;
 
-mod library;
 pub mod load;
 
 mod assigned;

@@ -31,6 +31,20 @@ fn the_whole_library_is_correct() {
 
 #[test]
 fn tmp() {
-    let text = std::fs::read_to_string(std::env::var("LANG_FILE").unwrap_or_default()).unwrap_or_default();
-    println!("{}", checked(&text));
+    let Ok(list) = std::env::var("LANG_FILE") else { return };
+    for file in list.split_whitespace() {
+        let mut map = SourceMap::new();
+        let mut sink = Diagnostics::new();
+        let units = load(&mut map, Path::new(file), &mut sink);
+        let (program, problems) = check(&units, Scope::Reachable);
+        sink.append(problems);
+        if std::env::var("DUMP").is_ok()
+            && let Some(program) = &program
+        {
+            println!("{}", dump::dump(program, &|span| map.file_at(span.lo).is_some_and(|f| map.file(f).origin == Origin::User)));
+        }
+        if !sink.is_empty() {
+            println!("=== {file}\n{}", sink.render(&map, false));
+        }
+    }
 }

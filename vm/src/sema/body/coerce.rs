@@ -29,7 +29,7 @@ impl<'a> Body<'_, 'a> {
             return e;
         }
         if from == Ty::NULL && self.bare_infer(to).is_some() {
-            let inner = self.fresh(e.span, "type of this `null`");
+            let inner = self.infer.fresh(&mut self.ck.types, e.span, None);
             let nullable = self.types.nullable(inner);
             self.relate().unify(to, nullable);
             return self.convert(e, nullable);
@@ -192,7 +192,9 @@ impl<'a> Body<'_, 'a> {
     pub fn check_testable(&mut self, from: Ty, to: Ty, span: Span, what: &str) {
         let (from, to) = (self.resolved(from), self.resolved(to));
         let (s, t) = (self.non_null(from).unwrap_or(from), self.non_null(to).unwrap_or(to));
-        if self.can_be(s, t) || (from == Ty::NULL && to != t) {
+        // What no reference can tell is only known when the cast is tried.
+        let tried = what != "is" && self.is_reference(s) && self.is_reference(t);
+        if tried || self.can_be(s, t) || (from == Ty::NULL && to != t) {
             return;
         }
         let (a, b) = (self.show_ty(from), self.show_ty(to));

@@ -209,7 +209,7 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     fn fresh(&mut self, span: Span, what: impl Into<String>) -> Ty {
-        self.infer.fresh(&mut self.ck.types, span, what)
+        self.infer.fresh(&mut self.ck.types, span, Some(what.into()))
     }
 
     fn show_ty(&mut self, ty: Ty) -> String {
@@ -265,9 +265,13 @@ impl<'c, 'a> Body<'c, 'a> {
     fn settle(&mut self, mark: usize) {
         for var in self.infer.undecided_since(mark) {
             let origin = self.infer.origin(var).clone();
-            let problem = Diagnostic::new(Code::CannotInfer, origin.span, format!("the {} cannot be inferred", origin.what));
-            let hint =
-                if origin.what.starts_with("type argument") { "write the type arguments: `name<…>(…)`" } else { "write its type" };
+            let Some(what) = origin.what else {
+                let object = self.object_ty();
+                self.infer.bind(var, object);
+                continue;
+            };
+            let problem = Diagnostic::new(Code::CannotInfer, origin.span, format!("the {what} cannot be inferred"));
+            let hint = if what.starts_with("type argument") { "write the type arguments: `name<…>(…)`" } else { "write its type" };
             self.report(problem.hint(hint));
             self.infer.bind(var, Ty::ERROR);
         }
