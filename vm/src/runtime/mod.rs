@@ -1,1 +1,41 @@
-//! The running program: heap, threads, safepoints, builtins, errors.
+//! The runtime: memory, threads, builtins, errors of a running program.
+//!
+//! In: a lowered module and an [`Engine`] that runs its functions. Out: the program's output and exit status. Modules stand in the order in which a program meets them.
+
+pub mod metrics;
+pub mod tuning;
+
+pub mod program;
+
+pub mod classes;
+pub mod heap;
+pub mod statics;
+
+pub mod safepoint;
+pub mod thread;
+mod threads;
+
+pub mod engine;
+mod host;
+
+mod builtins;
+mod input;
+mod interrupt;
+mod monitor;
+mod output;
+mod view;
+
+mod errors;
+mod report;
+pub mod symbols;
+mod trace;
+
+#[cfg(feature = "native")]
+pub mod native;
+
+pub use engine::{Engine, Frames, InterpreterEngine};
+pub use input::Input;
+pub use metrics::{Metrics, Row};
+pub use output::Output;
+pub use program::{End, ExitStatus, Runtime, RuntimeOptions, StartError};
+pub use symbols::{NoSymbols, Position, Symbols};

@@ -1,0 +1,60 @@
+//! What runs functions: the runtime's view of the interpreter and of machine code, and their frames.
+//!
+//! An engine enters functions on the current OS thread, and knows where the references in a stopped thread's frames are and which functions they belong to.
+
+use super::host::ThreadHost;
+use super::thread::Thread;
+use jit::interp::{Interpreter, Slot};
+use jit::ir::{FuncId, Loc, Module};
+use jit::layout::Layout;
+use jit::trap::Thrown;
+use std::ops::ControlFlow;
+
+/// The frames of a thread that stands outside program code: in a call to the runtime (the caller's own), or stopped.
+pub trait Frames {
+    /// Calls `f` on every reference slot of the frames, nulls included.
+    fn visit_roots(&self, thread: &Thread, f: &mut dyn FnMut(&mut u64));
+
+    /// Calls `f` on every frame's function and present position, innermost first, until it breaks.
+    fn walk(&self, thread: &Thread, f: &mut dyn FnMut(FuncId, Loc) -> ControlFlow<()>);
+}
+
+/// A tier, or several that call each other.
+pub trait Engine: Frames + Send + Sync {
+    /// Calls a function on the current thread, which is Running. Gives its result (0 if it has none), or leaves the error pending in the context.
+    fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown>;
+}
+
+/// The reference interpreter as an engine.
+pub struct InterpreterEngine {
+    interpreter: Interpreter,
+}
+
+impl InterpreterEngine {
+    /// `stack_bytes`: of each thread's interpreter stack.
+    pub fn new(module: &Module, layout: &Layout, stack_bytes: usize) -> Self {
+        InterpreterEngine { interpreter: Interpreter::new(module, layout).with_stack_bytes(stack_bytes) }
+    }
+}
+
+impl Frames for InterpreterEngine {
+    fn visit_roots(&self, thread: &Thread, f: &mut dyn FnMut(&mut u64)) {
+        // SAFETY: the interpreter says when its stack is there, and it is read only while the thread is inside a call to the runtime.
+        if let Some(stack) = unsafe { thread.interpreter_stack().as_ref() } {
+            stack.for_each_root(f);
+        }
+    }
+
+    fn walk(&self, thread: &Thread, f: &mut dyn FnMut(FuncId, Loc) -> ControlFlow<()>) {
+        // SAFETY: as above.
+        if let Some(stack) = unsafe { thread.interpreter_stack().as_ref() } {
+            stack.walk(f);
+        }
+    }
+}
+
+impl Engine for InterpreterEngine {
+    fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown> {
+        self.interpreter.run(&mut ThreadHost::new(thread), func, args).map(|r| r.unwrap_or(0))
+    }
+}

@@ -1,0 +1,337 @@
+//! The heap: generational, copying in the young generation, sliding in the old one.
+//!
+//! Threads take buffers from the **nursery** and allocate in them. A **minor** collection ([`minor`]) copies what lives in the nursery to the survivor space, and what lived there before to the
+//! **old generation**, one contiguous range that only grows at its top. A **major** collection ([`major`]) follows a minor one that promoted everything; it marks, then slides the old generation
+//! together in place, so it needs no second copy of the live data. **Large** objects ([`large`]) have pages of their own and never move; they too are born young.
+//!
+//! In: allocation requests, roots, remembered objects. Out: objects, moved objects' new addresses in their roots.
+//! Invariants: every reference in a young object is found by a minor collection through roots, other young objects or remembered old objects; an old object whose log byte is [`NOT_LOGGED`]
+//! refers to no young one; what is counted against the maximum ([`policy`]) is never exceeded, not even in the middle of a collection.
+
+mod large;
+mod major;
+mod minor;
+pub mod object;
+mod policy;
+mod space;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use super::classes::ClassTable;
+use super::metrics::Metrics;
+use super::tuning;
+use large::LargeObjects;
+use object::*;
+use space::{PAGE, Space};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+/// What a heap is made with.
+#[derive(Clone, Debug)]
+pub struct HeapOptions {
+    /// Bytes that everything counted may take.
+    pub max: usize,
+    /// Bytes of the nursery at most.
+    pub nursery: usize,
+    /// Collect at every Nth allocation, alternating minor and major.
+    pub stress: Option<std::num::NonZeroU32>,
+    /// Re-trace the heap after every collection.
+    pub verify: bool,
+    /// A line to stderr for every collection.
+    pub log: bool,
+    /// Bytes outside the heap that count against `max`: literals, class table.
+    pub fixed: usize,
+}
+
+/// The address space could not be reserved.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoSpace {
+    pub bytes: usize,
+}
+
+/// Gives the collector every root slot outside the heap, stable during the collection.
+pub trait Roots {
+    fn visit(&mut self, f: &mut dyn FnMut(&mut u64));
+}
+
+/// Why a collection is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Want {
+    /// Room for small objects.
+    Nursery,
+    /// Room for a large object of so many bytes.
+    Large(usize),
+    /// For stress and tests.
+    Minor,
+    Major,
+}
+
+/// What a request for a large object met with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LargeResult {
+    Object(usize),
+    Collect,
+}
+
+pub struct Heap {
+    space: Space,
+    /// Mark bits and the offset table of major collections.
+    tables: Space,
+    geometry: Geometry,
+    pub(super) classes: Arc<ClassTable>,
+    base: usize,
+    options: HeapOptions,
+    nursery_next: AtomicUsize,
+    nursery_end: AtomicUsize,
+    inner: Mutex<Inner>,
+    pub metrics: Arc<Metrics>,
+    start: Instant,
+}
+
+/// Where the spaces lie; fixed for the heap's life.
+#[derive(Clone, Copy, Debug)]
+struct Geometry {
+    nursery: usize,
+    nursery_cap: usize,
+    survivors: [usize; 2],
+    survivor_cap: usize,
+    old: usize,
+    old_end: usize,
+    large: usize,
+    large_end: usize,
+}
+
+/// What changes under the lock, or with the world stopped.
+struct Inner {
+    nursery_size: usize,
+    /// Which of the survivor spaces is in use, and its end.
+    survivor: usize,
+    survivor_top: usize,
+    /// Touched bytes of the survivor space that is not in use, at most.
+    idle_survivors: usize,
+    old_top: usize,
+    large: LargeObjects,
+    /// Old objects whose log byte is [`LOGGED`].
+    remembered: Vec<usize>,
+    /// Bytes the heap may take now; grows up to the maximum.
+    limit: usize,
+    free_after_major: usize,
+    /// Bytes of the error reserve in use since the last collection.
+    reserve_used: usize,
+    /// Alternates under stress.
+    next_is_major: bool,
+}
+
+impl Heap {
+    /// Errors: no address space of the needed size (about four times the maximum).
+    pub fn new(classes: Arc<ClassTable>, options: HeapOptions, metrics: Arc<Metrics>) -> Result<Heap, NoSpace> {
+        let max = options.max;
+        let nursery_cap = options.nursery.min(max / 4).next_multiple_of(PAGE);
+        let survivor_cap = (nursery_cap / tuning::SURVIVOR_SHARE).next_multiple_of(PAGE);
+        let old_size = (max + nursery_cap + survivor_cap).next_multiple_of(PAGE);
+        let large_size = (2 * max).next_multiple_of(PAGE);
+        let total = nursery_cap + 2 * survivor_cap + old_size + large_size;
+        let space = Space::reserve(total).ok_or(NoSpace { bytes: total })?;
+        let tables = Space::reserve(major::table_bytes(old_size)).ok_or(NoSpace { bytes: total })?;
+        let nursery = space.base();
+        let first = nursery + nursery_cap;
+        let old = first + 2 * survivor_cap;
+        let geometry = Geometry {
+            nursery,
+            nursery_cap,
+            survivors: [first, first + survivor_cap],
+            survivor_cap,
+            old,
+            old_end: old + old_size,
+            large: old + old_size,
+            large_end: space.base() + space.size(),
+        };
+        let inner = Inner {
+            nursery_size: 0,
+            survivor: 0,
+            survivor_top: first,
+            idle_survivors: 0,
+            old_top: old,
+            large: LargeObjects::new(geometry.large, geometry.large_end),
+            remembered: Vec::new(),
+            limit: max.min(tuning::FIRST_LIMIT),
+            free_after_major: 0,
+            reserve_used: 0,
+            next_is_major: false,
+        };
+        let base = classes.base();
+        let heap = Heap {
+            space,
+            tables,
+            geometry,
+            classes,
+            base,
+            options,
+            nursery_next: AtomicUsize::new(nursery),
+            nursery_end: AtomicUsize::new(nursery),
+            inner: Mutex::new(inner),
+            metrics,
+            start: Instant::now(),
+        };
+        {
+            let mut inner = heap.lock();
+            heap.resize_nursery(&mut inner, 0);
+            inner.free_after_major = heap.free(&inner);
+        }
+        Ok(heap)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic with the lock held ends the process anyway; the data stays readable for the way there.
+        self.inner.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub fn max(&self) -> usize {
+        self.options.max
+    }
+
+    pub fn stress(&self) -> Option<std::num::NonZeroU32> {
+        self.options.stress
+    }
+
+    /// A zeroed piece of the nursery of at least `size` bytes: `size` exactly if `exact`, otherwise about [`tuning::BUFFER`]. `None`: collect first.
+    pub fn take_buffer(&self, size: usize, exact: bool) -> Option<(usize, usize)> {
+        let end = self.nursery_end.load(Relaxed);
+        let wanted = if exact { size } else { size.max(tuning::BUFFER.min((end - self.geometry.nursery) / 8)) }.next_multiple_of(8);
+        let mut start = self.nursery_next.load(Relaxed);
+        loop {
+            let take = wanted.min(end.saturating_sub(start));
+            if take < size {
+                return None;
+            }
+            match self.nursery_next.compare_exchange_weak(start, start + take, Relaxed, Relaxed) {
+                Err(now) => start = now,
+                Ok(_) => {
+                    self.metrics.allocated_bytes.add(take as u64);
+                    // SAFETY: the range is inside the nursery and was given to this caller alone.
+                    unsafe { std::ptr::write_bytes(start as *mut u8, 0, take) };
+                    return Some((start, start + take));
+                }
+            }
+        }
+    }
+
+    /// A zeroed large object with its header (`size` bytes, array length not yet set). `reserve`: even if nothing is left, as long as the error reserve holds.
+    pub fn allocate_large(&self, class_word: u32, size: usize, reserve: bool) -> LargeResult {
+        let mut inner = self.lock();
+        let pages = size.next_multiple_of(PAGE);
+        if reserve {
+            if inner.reserve_used + pages > tuning::ERROR_RESERVE {
+                return LargeResult::Collect;
+            }
+            inner.reserve_used += pages;
+        } else if !self.large_fits(&inner, pages) {
+            return LargeResult::Collect;
+        }
+        let Some(object) = inner.large.allocate(pages) else { return LargeResult::Collect };
+        self.metrics.allocated_bytes.add(pages as u64);
+        self.metrics.large_bytes.add(pages as u64);
+        self.note_peak(&inner);
+        // SAFETY: fresh zeroed pages that nobody else knows.
+        unsafe { set_header(object, make_header(class_word, YOUNG, LOGGED)) };
+        LargeResult::Object(object)
+    }
+
+    /// Collects; the world is stopped, the threads' buffers are given up, and `remembered` holds what they remembered. True if what was wanted is there now.
+    pub fn collect(&self, want: Want, remembered: impl IntoIterator<Item = usize>, roots: &mut dyn Roots) -> bool {
+        let begin = Instant::now();
+        let mut inner = self.lock();
+        inner.remembered.extend(remembered);
+        let before = self.used(&inner);
+        let full = match want {
+            Want::Major => true,
+            Want::Minor => false,
+            Want::Nursery | Want::Large(_) if self.options.stress.is_some() => {
+                inner.next_is_major = !inner.next_is_major;
+                !inner.next_is_major || self.wants_major(&inner)
+            }
+            Want::Nursery | Want::Large(_) => self.wants_major(&inner),
+        };
+        let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
+        let mut major = full;
+        self.run(&mut inner, full, large, roots);
+        let mut fits = self.resize_nursery(&mut inner, large);
+        if !fits && !full {
+            major = true;
+            self.run(&mut inner, true, large, roots);
+            fits = self.resize_nursery(&mut inner, large);
+        }
+        if self.options.verify {
+            self.verify(&inner, roots);
+        }
+        let nanos = begin.elapsed().as_nanos() as u64;
+        self.metrics.gc_nanos.add(nanos);
+        self.metrics.max_pause_nanos.raise_to(nanos);
+        if self.options.log {
+            let kind = if major { "major" } else { "minor" };
+            let mib = |b: usize| b as f64 / (1 << 20) as f64;
+            let (at, after, limit) = (self.start.elapsed().as_secs_f64(), self.used(&inner), inner.limit);
+            eprintln!("[{at:.3}s][gc] {kind} {:.1}M->{:.1}M ({:.1}M) {:.3}ms", mib(before), mib(after), mib(limit), nanos as f64 / 1e6);
+        }
+        fits
+    }
+
+    fn run(&self, inner: &mut Inner, full: bool, want: usize, roots: &mut dyn Roots) {
+        let begin = Instant::now();
+        self.minor(inner, full, roots);
+        self.metrics.minor_nanos.add(begin.elapsed().as_nanos() as u64);
+        if full {
+            let begin = Instant::now();
+            self.major(inner, roots);
+            self.set_limit(inner, want);
+            self.metrics.major_collections.add(1);
+            self.metrics.major_nanos.add(begin.elapsed().as_nanos() as u64);
+        } else {
+            self.metrics.minor_collections.add(1);
+        }
+    }
+
+    /// Takes over what an ending thread has remembered.
+    pub fn remember_all(&self, remembered: Vec<usize>) {
+        self.lock().remembered.extend(remembered);
+    }
+
+    /// Whether the object may move.
+    fn is_movable(&self, obj: usize) -> bool {
+        (self.geometry.nursery..self.geometry.old_end).contains(&obj)
+    }
+
+    /// The object's identity hash: the same for its whole life, never negative.
+    ///
+    /// # Safety
+    /// `obj` is an object, and the caller's thread counts as running.
+    pub unsafe fn identity_hash(&self, obj: usize) -> u64 {
+        if !self.is_movable(obj) {
+            return address_hash(obj);
+        }
+        // SAFETY: an object's first byte is the collector's; threads only ever set this bit in it.
+        unsafe {
+            let gc = std::sync::atomic::AtomicU8::from_ptr(obj as *mut u8).fetch_or(HASHED, Relaxed);
+            if gc & HASH_WORD != 0 {
+                let desc = desc(self.base, header(obj));
+                return *((obj + base_size(obj, desc)) as *const u64);
+            }
+        }
+        address_hash(obj)
+    }
+
+    /// Whether filling freed memory with a pattern is worth its time.
+    fn poisons(&self) -> bool {
+        cfg!(debug_assertions) || self.options.stress.is_some() || self.options.verify
+    }
+
+    /// What freed young memory is filled with: no class has such a word.
+    unsafe fn poison(&self, from: usize, to: usize) {
+        if self.poisons() {
+            // SAFETY: by the caller, an unused range of the heap.
+            unsafe { std::ptr::write_bytes(from as *mut u8, 0xdb, to - from) };
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! How much memory everything may take, when to collect what, and how large the nursery is: the arithmetic of `--heap`.
+//!
+//! Counted are the nursery, survivors, the old generation, large objects (in pages), the tables and mark stack of a major collection, remembered objects, the error reserve and
+//! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables), so that a minor collection has room for all it may copy. When memory gets scarce
+//! the nursery shrinks; below its smallest useful size memory is exhausted.
+
+use super::{Heap, Inner, PAGE};
+use crate::runtime::tuning;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Heap {
+    /// Entries of the mark stack: fewer in a small heap.
+    pub(super) fn mark_stack(&self) -> usize {
+        tuning::MARK_STACK.min(self.options.max / 64 / 16)
+    }
+
+    fn fixed(&self) -> usize {
+        self.options.fixed + tuning::ERROR_RESERVE + self.mark_stack() * 8
+    }
+
+    fn old_bytes(&self, inner: &Inner) -> usize {
+        inner.old_top - self.geometry.old
+    }
+
+    pub(super) fn survivor_bytes(&self, inner: &Inner) -> usize {
+        inner.survivor_top - self.geometry.survivors[inner.survivor]
+    }
+
+    /// Bytes of objects, nursery as far as it has been handed out.
+    pub(super) fn used(&self, inner: &Inner) -> usize {
+        let nursery = self.nursery_next.load(Relaxed) - self.geometry.nursery;
+        nursery + self.survivor_bytes(inner) + self.old_bytes(inner) + inner.large.bytes()
+    }
+
+    /// Bytes below the limit once everything but the nursery and the survivors is counted.
+    pub(super) fn free(&self, inner: &Inner) -> usize {
+        let old = self.old_bytes(inner);
+        let used = self.fixed()
+            + old
+            + super::major::table_bytes(old)
+            + inner.large.bytes()
+            + inner.remembered.capacity() * 8
+            + inner.idle_survivors;
+        inner.limit.saturating_sub(used)
+    }
+
+    /// The smallest nursery that is worth running with.
+    fn smallest_nursery(&self) -> usize {
+        (self.options.max / 256).clamp(8 * PAGE, 1 << 20)
+    }
+
+    /// What a nursery of this size needs: itself, room to copy all of it, and that room's share of tables.
+    fn cost_of_nursery(size: usize) -> usize {
+        2 * size + super::major::table_bytes(size) + PAGE
+    }
+
+    fn nursery_for(&self, room: usize) -> usize {
+        // The inverse of `cost_of_nursery`, rounded down.
+        let size = room.saturating_sub(2 * PAGE) / 33 * 16;
+        size.min(self.geometry.nursery_cap) & !(PAGE - 1)
+    }
+
+    /// Sets the nursery to what the free memory allows, with `large` bytes to spare. The nursery is empty. False if there is not enough.
+    pub(super) fn resize_nursery(&self, inner: &mut Inner, large: usize) -> bool {
+        let tight = Self::cost_of_nursery(self.geometry.nursery_cap) + 2 * self.survivor_bytes(inner) + large;
+        if self.free(inner) < tight {
+            let idle = self.geometry.survivors[1 - inner.survivor];
+            // SAFETY: nothing lives in the space that is not in use.
+            unsafe { self.space.release(idle, idle + self.geometry.survivor_cap) };
+            inner.idle_survivors = 0;
+        }
+        let room = self.free(inner).saturating_sub(2 * self.survivor_bytes(inner));
+        let (with, without) = (self.nursery_for(room.saturating_sub(large)), self.nursery_for(room));
+        let smallest = self.smallest_nursery().min(self.geometry.nursery_cap);
+        let fits = with >= smallest && large <= room;
+        let size = if fits {
+            with
+        } else if without >= smallest {
+            without
+        } else {
+            0
+        };
+        let start = self.geometry.nursery;
+        if size < inner.nursery_size {
+            // SAFETY: the nursery is empty.
+            unsafe { self.space.release(start + size, start + inner.nursery_size) };
+        }
+        inner.nursery_size = size;
+        self.nursery_next.store(start, Relaxed);
+        self.nursery_end.store(start + size, Relaxed);
+        self.note_peak(inner);
+        fits
+    }
+
+    /// Whether a large object fits beside the nursery as it is. Young large objects beyond some nurseries' worth ask for a collection too.
+    pub(super) fn large_fits(&self, inner: &Inner, bytes: usize) -> bool {
+        let young = inner.large.young_bytes();
+        if young > 0 && young + bytes > 2 * self.geometry.nursery_cap {
+            return false;
+        }
+        let needed = Self::cost_of_nursery(inner.nursery_size) + 2 * self.survivor_bytes(inner);
+        self.free(inner).checked_sub(bytes).is_some_and(|left| left >= needed)
+    }
+
+    /// Whether to collect the old generation now: when free memory has shrunk so far that the nursery would soon have to.
+    pub(super) fn wants_major(&self, inner: &Inner) -> bool {
+        let trigger = (inner.free_after_major / 4).min(3 * self.geometry.nursery_cap);
+        self.free(inner) < trigger
+    }
+
+    /// After a major collection: how far the heap may grow until the next.
+    pub(super) fn set_limit(&self, inner: &mut Inner, want: usize) {
+        let live = self.old_bytes(inner) + inner.large.bytes();
+        self.metrics.live_bytes.set(live as u64);
+        let wished = (live + want) / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed();
+        inner.limit = wished.max(tuning::FIRST_LIMIT).min(self.options.max);
+        inner.free_after_major = self.free(inner);
+    }
+
+    /// Records the most that was ever counted, the copies of the coming collection not included.
+    pub(super) fn note_peak(&self, inner: &Inner) {
+        let free = self.free(inner);
+        let counted = (inner.limit - free).saturating_sub(tuning::ERROR_RESERVE) + inner.nursery_size + self.survivor_bytes(inner);
+        self.metrics.peak_bytes.raise_to(counted as u64);
+    }
+}

@@ -1,0 +1,106 @@
+//! Machine code as an [`Engine`]: the runtime's functions in C form for compiled code, and compiled code's frames for the runtime.
+
+use super::engine::{Engine, Frames};
+use super::program::Runtime;
+use super::thread::{Ref, Thread};
+use super::{builtins, errors};
+use jit::context::ThreadContext;
+use jit::interp::Slot;
+use jit::ir::{ClassId, FuncId, Loc, StrId};
+use jit::native::{self, Addresses, NativeError, Options, RuntimeFns};
+use jit::trap::{Thrown, Trap};
+use std::ops::ControlFlow;
+
+/// Compiled code of one runtime's program.
+pub struct NativeEngine {
+    engine: native::Engine,
+}
+
+impl NativeEngine {
+    pub fn new(runtime: &Runtime, options: Options) -> Result<NativeEngine, NativeError> {
+        let addresses = addresses(runtime);
+        let engine = native::Engine::new(runtime.module.clone(), runtime.layout.clone(), addresses, functions(), options)?;
+        Ok(NativeEngine { engine })
+    }
+
+    pub fn inner(&self) -> &native::Engine {
+        &self.engine
+    }
+}
+
+/// Where the program's parts lie, for compiled code.
+pub fn addresses(runtime: &Runtime) -> Addresses {
+    let classes = &runtime.classes;
+    let mut strings = cranelift_entity::PrimaryMap::new();
+    for &literal in runtime.statics.literals() {
+        let _: StrId = strings.push(literal);
+    }
+    Addresses { class_table: classes.start() as u64, class_base: classes.base() as u64, globals: runtime.statics.globals(), strings }
+}
+
+/// What the runtime does for compiled code.
+pub fn functions() -> RuntimeFns {
+    RuntimeFns { yield_slow, new_object, new_array, barrier, trap, builtins: builtins::table() }
+}
+
+impl Frames for NativeEngine {
+    fn visit_roots(&self, thread: &Thread, f: &mut dyn FnMut(&mut u64)) {
+        // SAFETY: the thread is stopped, or the caller's own and outside compiled code.
+        unsafe { self.engine.visit_roots(thread.context(), f) }
+    }
+
+    fn walk(&self, thread: &Thread, f: &mut dyn FnMut(FuncId, Loc) -> ControlFlow<()>) {
+        // SAFETY: as above.
+        unsafe { self.engine.walk(thread.context(), f) }
+    }
+}
+
+impl Engine for NativeEngine {
+    fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown> {
+        // SAFETY: the thread's own context, limits set before it first ran; the caller passes arguments that fit.
+        unsafe { self.engine.enter(thread.context(), func, args) }
+    }
+}
+
+unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
+    // SAFETY: compiled code passes its thread's context.
+    unsafe { Thread::from_context(ctx) }.yield_slow();
+}
+
+unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {
+    // SAFETY: as above.
+    let thread = unsafe { Thread::from_context(ctx) };
+    match thread.alloc_object(ClassId::from_u32(class)) {
+        Ok(object) => object.0,
+        Err(_) => {
+            let Thrown = errors::throw_out_of_memory(thread);
+            0
+        }
+    }
+}
+
+unsafe extern "C" fn new_array(ctx: *mut ThreadContext, class: u32, length: i64) -> u64 {
+    // SAFETY: as above.
+    let thread = unsafe { Thread::from_context(ctx) };
+    let Ok(count) = usize::try_from(length) else {
+        let Thrown = errors::trap(thread, Trap::NegativeLength { length });
+        return 0;
+    };
+    match thread.alloc_array(ClassId::from_u32(class), count) {
+        Ok(object) => object.0,
+        Err(_) => {
+            let Thrown = errors::throw_out_of_memory(thread);
+            0
+        }
+    }
+}
+
+unsafe extern "C" fn barrier(ctx: *mut ThreadContext, object: u64) {
+    // SAFETY: as above.
+    unsafe { Thread::from_context(ctx) }.remember(Ref(object));
+}
+
+unsafe extern "C" fn trap(ctx: *mut ThreadContext, trap: &Trap) {
+    // SAFETY: as above.
+    let Thrown = errors::trap(unsafe { Thread::from_context(ctx) }, *trap);
+}

@@ -1,0 +1,324 @@
+//! One running program: the runtime's parts put together, from start to exit status.
+//!
+//! In: a lowered [`Module`], [`Symbols`], [`RuntimeOptions`], an [`Engine`]. Out: output, and an [`ExitStatus`]. Any number of runtimes may exist in one process; they share nothing.
+//! Every program thread, the main one included, is an OS thread with a stack of its own; [`Runtime::run_main`] waits for them on the caller's thread, which never runs program code.
+
+use super::classes::ClassTable;
+use super::engine::Engine;
+use super::heap::{Heap, HeapOptions, NoSpace, Roots, Want};
+use super::input::{Input, Reader};
+use super::metrics::Metrics;
+use super::monitor::Monitors;
+use super::output::{Output, Writers};
+use super::safepoint::World;
+use super::statics::Statics;
+use super::symbols::Symbols;
+use super::thread::Thread;
+use super::threads::Threads;
+use super::{errors, report, tuning};
+use jit::ir::{Entry, Known, Module};
+use jit::layout::Layout;
+use jit::trap::Thrown;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How to run a program. `default()` is what `vm run` does without options, on the process's standard streams.
+#[derive(Clone, Debug)]
+pub struct RuntimeOptions {
+    /// Bytes the heap may take; `None`: [`tuning::default_heap`], less where the address space is limited.
+    pub heap: Option<u64>,
+    /// Bytes of the nursery at most.
+    pub nursery: u64,
+    /// Bytes of each program thread's stack.
+    pub stack: u64,
+    /// Collect at every Nth allocation, and check the heap afterwards.
+    pub gc_stress: Option<NonZeroU32>,
+    /// Check the heap after each collection.
+    pub verify_heap: bool,
+    /// A line to stderr for each collection.
+    pub gc_log: bool,
+    /// Between two ticks of the timer.
+    pub tick: Duration,
+    /// What `args()` gives.
+    pub args: Vec<String>,
+    pub output: Output,
+    pub errors: Output,
+    pub input: Input,
+    /// End the program on SIGINT, with its output written and a word about it. Only for processes that run one program.
+    pub handle_interrupt: bool,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        RuntimeOptions {
+            heap: None,
+            nursery: tuning::DEFAULT_NURSERY as u64,
+            stack: tuning::DEFAULT_STACK as u64,
+            gc_stress: None,
+            verify_heap: false,
+            gc_log: false,
+            tick: tuning::DEFAULT_TICK,
+            args: Vec::new(),
+            output: Output::Stdout,
+            errors: Output::Stderr,
+            input: Input::Stdin,
+            handle_interrupt: false,
+        }
+    }
+}
+
+/// Why a program could not be started.
+#[derive(Debug, PartialEq, Eq)]
+pub enum StartError {
+    /// The module has no entry or does not name the classes the runtime needs.
+    Incomplete,
+    HeapTooSmall {
+        bytes: u64,
+        least: u64,
+    },
+    StackTooSmall {
+        bytes: u64,
+        least: u64,
+    },
+    /// The system has no address space for a heap of this size.
+    NoSpace {
+        bytes: u64,
+    },
+    /// The system gives no thread (or no memory for its stack).
+    NoThread {
+        cause: String,
+    },
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StartError::Incomplete => write!(f, "the module has no entry point or lacks the library's classes"),
+            StartError::HeapTooSmall { bytes, least } => write!(f, "a heap of {bytes} bytes is too small: the least is {least}"),
+            StartError::StackTooSmall { bytes, least } => write!(f, "a stack of {bytes} bytes is too small: the least is {least}"),
+            StartError::NoSpace { bytes } => {
+                write!(f, "no address space for a heap of {bytes} bytes: choose a smaller one with --heap, or raise the limit (ulimit -v)")
+            }
+            StartError::NoThread { cause } => write!(f, "cannot start the program's thread: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Why a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// `main` returned and all threads ended.
+    Finished,
+    /// `exit(code)`.
+    Exit,
+    /// An error that nothing caught.
+    Uncaught,
+    /// SIGINT.
+    Interrupted,
+    /// Whoever read the output is gone: the code is 141, what a shell shows for a process that SIGPIPE ended.
+    OutputClosed,
+    /// The output could not be written (a full disk).
+    OutputFailed,
+    /// A bug in the virtual machine.
+    Panic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExitStatus {
+    /// The process's exit code, 0–255.
+    pub code: u8,
+    pub end: End,
+}
+
+pub struct Runtime {
+    pub module: Arc<Module>,
+    pub layout: Arc<Layout>,
+    pub known: Known,
+    pub entry: Entry,
+    pub options: RuntimeOptions,
+    pub symbols: Box<dyn Symbols>,
+    pub classes: Arc<ClassTable>,
+    pub statics: Statics,
+    pub heap: Heap,
+    pub world: Arc<World>,
+    pub metrics: Arc<Metrics>,
+    pub(super) threads: Threads,
+    pub(super) monitors: Monitors,
+    pub(super) writers: Writers,
+    pub(super) reader: Reader,
+    pub(super) start: Instant,
+    engine: OnceLock<Arc<dyn Engine>>,
+    status: Mutex<Option<ExitStatus>>,
+    ended: Condvar,
+}
+
+impl Runtime {
+    pub fn new(
+        module: Arc<Module>,
+        layout: Arc<Layout>,
+        symbols: Box<dyn Symbols>,
+        options: RuntimeOptions,
+    ) -> Result<Arc<Runtime>, StartError> {
+        let (Some(entry), Some(known)) = (module.entry, module.known) else { return Err(StartError::Incomplete) };
+        let least = tuning::MIN_HEAP as u64;
+        if let Some(bytes) = options.heap.filter(|&b| b < least) {
+            return Err(StartError::HeapTooSmall { bytes, least });
+        }
+        let least = tuning::MIN_STACK as u64;
+        if options.stack < least {
+            return Err(StartError::StackTooSmall { bytes: options.stack, least });
+        }
+        let metrics = Arc::new(Metrics::default());
+        let classes = Arc::new(ClassTable::new(&module, &layout));
+        let statics = Statics::new(&module, &known, &layout, &classes, errors::OUT_OF_MEMORY);
+        let heap = make_heap(&classes, &statics, &options, &metrics)?;
+        Ok(Arc::new(Runtime {
+            entry,
+            known,
+            symbols,
+            statics,
+            heap,
+            classes,
+            world: Arc::new(World::new(metrics.clone())),
+            metrics,
+            threads: Threads::default(),
+            monitors: Monitors::default(),
+            writers: Writers::new(&options.output, &options.errors),
+            reader: Reader::new(&options.input),
+            start: Instant::now(),
+            engine: OnceLock::new(),
+            status: Mutex::new(None),
+            ended: Condvar::new(),
+            module,
+            layout,
+            options,
+        }))
+    }
+
+    /// Runs the program with the engine, to its end. Only once for each runtime.
+    ///
+    /// # Errors
+    /// [`StartError::NoThread`].
+    pub fn run_main(self: &Arc<Self>, engine: Arc<dyn Engine>) -> Result<ExitStatus, StartError> {
+        assert!(self.engine.set(engine).is_ok(), "a runtime runs its program once");
+        if self.options.handle_interrupt {
+            super::interrupt::watch(self);
+        }
+        let (world, tick) = (self.world.clone(), self.options.tick);
+        let timer = std::thread::Builder::new().name("timer".into()).stack_size(64 << 10).spawn(move || world.run_timer(tick));
+        timer.map_err(|e| StartError::NoThread { cause: e.to_string() })?;
+        self.start_main_thread().map_err(|e| StartError::NoThread { cause: e.to_string() })?;
+        let mut status = self.status.lock().unwrap_or_else(|e| e.into_inner());
+        loop {
+            if let Some(status) = *status {
+                self.world.close();
+                return Ok(status);
+            }
+            status = self.ended.wait(status).unwrap_or_else(|e| e.into_inner());
+        }
+    }
+
+    pub fn engine(&self) -> &Arc<dyn Engine> {
+        self.engine.get().expect("set before the first thread starts")
+    }
+
+    /// Ends the program with this status, unless it has ended already. Output is written first.
+    pub(super) fn finish(&self, status: ExitStatus) {
+        let status = match self.writers.close() {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => super::output::CLOSED,
+            Err(e) if status.end != End::Panic => {
+                self.writers.error_now(&format!("error: cannot write to the standard output: {e}\n"));
+                ExitStatus { code: status.code.max(1), end: End::OutputFailed }
+            }
+            _ => status,
+        };
+        self.end_with(status);
+    }
+
+    pub(super) fn end_with(&self, status: ExitStatus) {
+        self.status.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
+        self.ended.notify_all();
+    }
+
+    /// Ends the program from one of its threads, which stands still until the process or test is over. The thread is Running.
+    pub(super) fn finish_from(&self, thread: &Thread, status: ExitStatus) -> ! {
+        self.world.enter_blocked(thread);
+        self.finish(status);
+        self.world.close();
+        loop {
+            std::thread::park();
+        }
+    }
+
+    /// What the main thread does: `main`, waiting for the other threads, reporting.
+    pub(super) fn main_thread(self: &Arc<Self>, thread: &Thread) {
+        let result = self.engine().run(thread, self.entry.main, &[]);
+        let code = match result {
+            Ok(code) => Some(if self.module.funcs[self.entry.main].ret.is_some() { code as u8 } else { 0 }),
+            Err(Thrown) => {
+                report::uncaught(thread, None, thread.take_error());
+                None
+            }
+        };
+        thread.blocked(|| self.threads.wait_for_others());
+        let failed = report::unjoined(thread) || code.is_none();
+        let end = if failed { End::Uncaught } else { End::Finished };
+        thread.blocked(|| self.finish(ExitStatus { code: if failed { 1 } else { code.unwrap_or(0) }, end }));
+    }
+
+    pub(super) fn collect(&self, thread: &Thread, want: Want) -> Option<bool> {
+        self.world.stop(thread, |threads| {
+            let mut remembered = Vec::new();
+            for &t in threads {
+                // SAFETY: the thread is registered and stopped.
+                remembered.append(&mut unsafe { (*t).give_up_buffer() });
+            }
+            self.heap.collect(want, remembered, &mut AllRoots { runtime: self, threads })
+        })
+    }
+}
+
+/// Every root of a stopped program.
+struct AllRoots<'a> {
+    runtime: &'a Runtime,
+    threads: &'a [*const Thread],
+}
+
+impl Roots for AllRoots<'_> {
+    fn visit(&mut self, f: &mut dyn FnMut(&mut u64)) {
+        self.runtime.statics.visit_roots(f);
+        self.runtime.threads.visit_roots(f);
+        for &thread in self.threads {
+            // SAFETY: the thread is registered and stopped.
+            unsafe {
+                (*thread).visit_own_roots(f);
+                self.runtime.engine().visit_roots(&*thread, f);
+            }
+        }
+    }
+}
+
+fn make_heap(classes: &Arc<ClassTable>, statics: &Statics, options: &RuntimeOptions, metrics: &Arc<Metrics>) -> Result<Heap, StartError> {
+    let mut heap_options = HeapOptions {
+        max: options.heap.map_or_else(tuning::default_heap, |b| usize::try_from(b).unwrap_or(usize::MAX)),
+        nursery: usize::try_from(options.nursery).unwrap_or(usize::MAX),
+        stress: options.gc_stress,
+        verify: options.verify_heap || options.gc_stress.is_some(),
+        log: options.gc_log,
+        fixed: classes.bytes() + statics.bytes(),
+    };
+    if heap_options.fixed + tuning::MIN_HEAP / 2 > heap_options.max {
+        return Err(StartError::HeapTooSmall { bytes: heap_options.max as u64, least: (heap_options.fixed + tuning::MIN_HEAP) as u64 });
+    }
+    loop {
+        match Heap::new(classes.clone(), heap_options.clone(), metrics.clone()) {
+            Ok(heap) => return Ok(heap),
+            // Nobody asked for this size: take what is there.
+            Err(NoSpace { .. }) if options.heap.is_none() && heap_options.max > 64 << 20 => heap_options.max /= 2,
+            Err(NoSpace { .. }) => return Err(StartError::NoSpace { bytes: heap_options.max as u64 }),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Stopping the world: every program thread is Running, Blocked or at a safepoint, and a collection runs only when none is Running.
+//!
+//! In: state changes of threads, requests to stop, ticks of the timer. Out: exclusive access to all threads' data and the heap for the requester.
+//! Invariants: a thread that is not Running touches neither heap nor its own roots; a Blocked thread becomes Running only while no stop is in force; states and the count of running threads
+//! change under one lock, each change asserted. A stop is asked for by poisoning every thread's stack limit and yield flag, which their next yield point notices.
+
+use super::metrics::Metrics;
+use super::thread::Thread;
+use std::sync::atomic::{AtomicU8, Ordering::*};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ThreadState {
+    /// Not yet started, or in a call that may take long: counts as stopped.
+    Blocked,
+    Running,
+    /// Waits for the end of another thread's stop.
+    AtSafepoint,
+    /// Stopped the world itself.
+    Stopper,
+    Ended,
+}
+
+/// A thread's state; changes only under the world's lock.
+#[derive(Debug)]
+pub struct StateCell(AtomicU8);
+
+impl StateCell {
+    pub fn new() -> Self {
+        StateCell(AtomicU8::new(ThreadState::Blocked as u8))
+    }
+
+    fn is(&self, state: ThreadState) -> bool {
+        self.0.load(Relaxed) == state as u8
+    }
+
+    fn change(&self, from: ThreadState, to: ThreadState) {
+        let was = self.0.swap(to as u8, Relaxed);
+        assert_eq!(was, from as u8, "a thread went to {to:?} from the wrong state");
+    }
+}
+
+impl Default for StateCell {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// All program threads of one runtime.
+pub struct World {
+    state: Mutex<State>,
+    /// A running thread stopped.
+    stopped: Condvar,
+    /// A stop ended.
+    resumed: Condvar,
+    /// The timer's: its sleep, and its wait for a running thread.
+    timer: Condvar,
+    metrics: Arc<Metrics>,
+}
+
+struct State {
+    threads: Vec<*const Thread>,
+    running: usize,
+    stop: bool,
+    /// No thread may run any more.
+    closed: bool,
+    timer_idle: bool,
+}
+
+// SAFETY: the thread pointers are valid while registered, and only used under the lock.
+unsafe impl Send for State {}
+
+impl World {
+    pub fn new(metrics: Arc<Metrics>) -> World {
+        let state = State { threads: Vec::new(), running: 0, stop: false, closed: false, timer_idle: false };
+        World { state: Mutex::new(state), stopped: Condvar::new(), resumed: Condvar::new(), timer: Condvar::new(), metrics }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn wait<'a>(&self, condvar: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        condvar.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Makes a thread known, in state Blocked. From now on its roots are visited. The caller is Running or the world has no threads yet.
+    ///
+    /// # Safety
+    /// The thread stays where it is until [`World::unregister`].
+    pub unsafe fn register(&self, thread: *const Thread) {
+        self.lock().threads.push(thread);
+    }
+
+    /// Forgets a Running thread.
+    pub fn unregister(&self, thread: &Thread) {
+        let mut state = self.lock();
+        thread.state.change(ThreadState::Running, ThreadState::Ended);
+        self.one_less_running(&mut state);
+        state.threads.retain(|&t| !std::ptr::eq(t, thread));
+    }
+
+    /// Forgets a thread that never ran.
+    pub fn unregister_unstarted(&self, thread: &Thread) {
+        let mut state = self.lock();
+        thread.state.change(ThreadState::Blocked, ThreadState::Ended);
+        state.threads.retain(|&t| !std::ptr::eq(t, thread));
+    }
+
+    fn one_less_running(&self, state: &mut State) {
+        state.running -= 1;
+        if state.stop && state.running == 0 {
+            self.stopped.notify_all();
+        }
+    }
+
+    fn one_more_running(&self, state: &mut State) {
+        state.running += 1;
+        if std::mem::take(&mut state.timer_idle) {
+            self.timer.notify_all();
+        }
+    }
+
+    /// Running → Blocked: until [`World::leave_blocked`] the thread counts as stopped.
+    pub fn enter_blocked(&self, thread: &Thread) {
+        let mut state = self.lock();
+        thread.state.change(ThreadState::Running, ThreadState::Blocked);
+        self.one_less_running(&mut state);
+    }
+
+    /// Blocked → Running, after any stop in force. Never returns once the world is closed.
+    pub fn leave_blocked(&self, thread: &Thread) {
+        let mut state = self.lock();
+        while state.stop || state.closed {
+            state = self.wait(&self.resumed, state);
+        }
+        thread.state.change(ThreadState::Blocked, ThreadState::Running);
+        self.one_more_running(&mut state);
+    }
+
+    /// If a stop is asked for: waits until it is over.
+    pub fn poll(&self, thread: &Thread) {
+        drop(self.wait_while_stopped(thread, self.lock()));
+    }
+
+    /// Gives the lock back, and whether there was a stop to wait for.
+    fn wait_while_stopped<'a>(&'a self, thread: &Thread, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
+        if !state.stop && !state.closed {
+            return (state, false);
+        }
+        thread.state.change(ThreadState::Running, ThreadState::AtSafepoint);
+        self.one_less_running(&mut state);
+        while state.stop || state.closed {
+            state = self.wait(&self.resumed, state);
+        }
+        thread.state.change(ThreadState::AtSafepoint, ThreadState::Running);
+        self.one_more_running(&mut state);
+        (state, true)
+    }
+
+    /// Stops all other threads, runs `f` on all of them (the caller's included), and lets them go on. `None` if another thread's stop came first: the caller waited for its end, and should look again at why it wanted one.
+    pub fn stop<R>(&self, thread: &Thread, f: impl FnOnce(&[*const Thread]) -> R) -> Option<R> {
+        let begin = Instant::now();
+        let (mut state, waited) = self.wait_while_stopped(thread, self.lock());
+        if waited {
+            return None;
+        }
+        state.stop = true;
+        thread.state.change(ThreadState::Running, ThreadState::Stopper);
+        state.running -= 1;
+        for &other in &state.threads {
+            // SAFETY: registered threads are alive.
+            unsafe { (*other).poison() };
+        }
+        while state.running > 0 {
+            state = self.wait(&self.stopped, state);
+        }
+        let threads = state.threads.clone();
+        drop(state);
+        self.metrics.stops.add(1);
+        self.metrics.stop_wait_nanos.add(begin.elapsed().as_nanos() as u64);
+        // A panic in `f` leaves the world stopped: the heap may be broken. The runtime ends the process then.
+        let result = f(&threads);
+        let mut state = self.lock();
+        state.stop = false;
+        thread.state.change(ThreadState::Stopper, ThreadState::Running);
+        self.one_more_running(&mut state);
+        // SAFETY: the caller's thread is alive.
+        thread.unpoison();
+        self.resumed.notify_all();
+        Some(result)
+    }
+
+    /// From now on no thread becomes Running, and running ones stop at their next yield point, for good.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        for &thread in &state.threads {
+            // SAFETY: registered threads are alive.
+            unsafe { (*thread).poison() };
+        }
+        self.timer.notify_all();
+    }
+
+    /// The timer's life: ticks every running thread each `interval`; sleeps while none runs; returns when the world is closed.
+    pub fn run_timer(&self, interval: Duration) {
+        let mut state = self.lock();
+        let mut next = Instant::now() + interval;
+        while !state.closed {
+            if state.running == 0 {
+                state.timer_idle = true;
+                state = self.wait(&self.timer, state);
+                next = Instant::now() + interval;
+                continue;
+            }
+            let now = Instant::now();
+            if now < next {
+                state = self.timer.wait_timeout(state, next - now).unwrap_or_else(|e| e.into_inner()).0;
+                continue;
+            }
+            // Missed ticks are not made up for.
+            next = (next + interval).max(now);
+            for &thread in &state.threads {
+                // SAFETY: registered threads are alive.
+                let thread = unsafe { &*thread };
+                if thread.state.is(ThreadState::Running) {
+                    thread.set_tick();
+                    self.metrics.ticks.add(1);
+                }
+            }
+        }
+    }
+}

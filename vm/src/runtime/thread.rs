@@ -1,0 +1,421 @@
+//! One program thread: its context, its roots, its allocation buffer.
+//!
+//! Invariants: a [`Thread`] stays where it is from registration to its end; everything but its atomics is touched only by its own OS thread, or by another one while the world is stopped;
+//! raw references live in no Rust variable across an allocation, a blocking call or a yield point: they are kept in [`Handle`]s.
+
+use super::heap::object::*;
+use super::heap::{LargeResult, Want};
+use super::program::Runtime;
+use super::safepoint::StateCell;
+use super::{metrics, tuning};
+use jit::context::ThreadContext;
+use jit::interp::stack::Stack;
+use jit::ir::ClassId;
+use jit::layout::{ARRAY_LENGTH, ClassDesc, Shape};
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+/// A program thread's number: 0 for the main thread, never used again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ThreadId(pub i64);
+
+/// There is no memory for an object, not even after collecting everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfMemory;
+
+/// Address of an object, or 0 for null; may be wrong after the next safepoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Ref(pub u64);
+
+impl Ref {
+    pub const NULL: Ref = Ref(0);
+
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[repr(C)]
+pub struct Thread {
+    /// First, so that a context's address is its thread's.
+    ctx: UnsafeCell<ThreadContext>,
+    pub id: ThreadId,
+    pub runtime: Arc<Runtime>,
+    pub state: StateCell,
+    /// Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
+    tick: AtomicBool,
+    handles: UnsafeCell<Vec<u64>>,
+    remembered: UnsafeCell<Vec<usize>>,
+    /// The interpreter's, while it runs.
+    stack: Cell<*const Stack>,
+    /// Allocations until the next collection under stress.
+    stress_left: Cell<u32>,
+}
+
+// SAFETY: see the module's invariants: other threads touch the non-atomic parts only while this one is stopped.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+impl Thread {
+    pub fn new(runtime: Arc<Runtime>, id: ThreadId) -> Box<Thread> {
+        let stress = runtime.heap.stress().map_or(0, |n| n.get());
+        let thread = Box::new(Thread {
+            ctx: UnsafeCell::new(ThreadContext::new(std::ptr::null_mut())),
+            id,
+            runtime,
+            state: StateCell::new(),
+            tick: AtomicBool::new(false),
+            handles: UnsafeCell::new(Vec::new()),
+            remembered: UnsafeCell::new(Vec::new()),
+            stack: Cell::new(std::ptr::null()),
+            stress_left: Cell::new(stress),
+        });
+        // SAFETY: nobody else has it yet.
+        unsafe { (*thread.ctx.get()).runtime = (&raw const *thread).cast_mut().cast() };
+        thread
+    }
+
+    /// The thread whose context this is.
+    ///
+    /// # Safety
+    /// `ctx` is the context of a live thread.
+    pub unsafe fn from_context<'a>(ctx: *const ThreadContext) -> &'a Thread {
+        // SAFETY: the context is the thread's first field.
+        unsafe { &*ctx.cast::<Thread>() }
+    }
+
+    pub fn context(&self) -> *mut ThreadContext {
+        self.ctx.get()
+    }
+
+    /// The context for reading; only on the thread itself, or with the world stopped.
+    pub fn ctx(&self) -> &ThreadContext {
+        // SAFETY: writes go through short-lived pointers on the same thread.
+        unsafe { &*self.ctx.get() }
+    }
+
+    /// Called on the new OS thread: where its stack ends.
+    pub fn set_stack_limit(&self, limit: u64) {
+        // SAFETY: on the thread itself, before it runs anything.
+        unsafe { (*self.ctx.get()).real_stack_limit = limit };
+        self.ctx().stack_limit.store(limit, SeqCst);
+    }
+
+    pub fn set_interpreter_stack(&self, stack: *const Stack) {
+        self.stack.set(stack);
+    }
+
+    pub fn interpreter_stack(&self) -> *const Stack {
+        self.stack.get()
+    }
+
+    /// Roots the closure a new thread will run; before the thread is registered.
+    pub fn start_with(&self, closure: Ref) {
+        self.push_handle(closure);
+    }
+
+    /// The closure, once the thread runs; from now on the caller roots it.
+    pub fn start_closure(&self) -> Ref {
+        // SAFETY: on the thread itself; the borrow ends here.
+        Ref(unsafe { (*self.handles.get()).pop() }.expect("started with a closure"))
+    }
+
+    // --- errors
+
+    pub fn set_error(&self, error: Ref) {
+        // SAFETY: on the thread itself.
+        unsafe { (*self.ctx.get()).pending_error = error.0 };
+    }
+
+    /// Takes the pending error.
+    pub fn take_error(&self) -> Ref {
+        // SAFETY: on the thread itself.
+        Ref(unsafe { std::mem::take(&mut (*self.ctx.get()).pending_error) })
+    }
+
+    // --- yield points
+
+    /// Makes the thread's next yield point take the slow path. Any thread may call this.
+    pub fn poison(&self) {
+        // SAFETY: only the atomics are touched.
+        let ctx = unsafe { &*self.ctx.get() };
+        ctx.stack_limit.store(u64::MAX, SeqCst);
+        ctx.yield_flag.store(1, SeqCst);
+    }
+
+    pub fn unpoison(&self) {
+        let ctx = self.ctx();
+        ctx.stack_limit.store(ctx.real_stack_limit, SeqCst);
+        ctx.yield_flag.store(0, SeqCst);
+    }
+
+    /// The timer's tick.
+    pub fn set_tick(&self) {
+        self.tick.store(true, SeqCst);
+        self.poison();
+    }
+
+    /// *Safepoint.* The slow path of a yield point.
+    pub fn yield_slow(&self) {
+        // First re-arm, then look: whoever asks afterwards poisons anew.
+        self.unpoison();
+        self.runtime.metrics.polls_taken.add(1);
+        if self.tick.swap(false, SeqCst) {
+            self.on_tick();
+        }
+        self.runtime.world.poll(self);
+    }
+
+    /// A timer tick reached this thread at a yield point. What samples the stack belongs here.
+    fn on_tick(&self) {}
+
+    /// Runs `f`, which may take long and touches no object, while the thread counts as stopped.
+    pub fn blocked<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.runtime.world.enter_blocked(self);
+        let result = f();
+        self.runtime.world.leave_blocked(self);
+        result
+    }
+
+    // --- roots
+
+    /// Calls `f` with every root slot of the thread but those in its frames; with the world stopped.
+    ///
+    /// # Safety
+    /// The thread is stopped or the caller's.
+    pub unsafe fn visit_own_roots(&self, f: &mut dyn FnMut(&mut u64)) {
+        // SAFETY: by the caller.
+        unsafe {
+            (*self.handles.get()).iter_mut().for_each(&mut *f);
+            let ctx = self.ctx.get();
+            f(&mut (*ctx).pending_error);
+            f(&mut (*ctx).trap_object);
+        }
+    }
+
+    /// Gives up the rest of the allocation buffer and what the thread has remembered.
+    ///
+    /// # Safety
+    /// The thread is stopped or the caller's.
+    pub unsafe fn give_up_buffer(&self) -> Vec<usize> {
+        // SAFETY: by the caller.
+        unsafe {
+            let ctx = self.ctx.get();
+            (*ctx).alloc_cursor = 0;
+            (*ctx).alloc_limit = 0;
+            std::mem::take(&mut *self.remembered.get())
+        }
+    }
+
+    /// The barrier's slow path: an old object with a set log bit was or will be stored into.
+    pub fn remember(&self, obj: Ref) {
+        // SAFETY: `obj` is an object; its log byte is a location of its own. The swap lets one of several threads remember it.
+        let was = unsafe {
+            std::sync::atomic::AtomicU8::from_ptr((obj.0 as usize + jit::layout::LOG_BYTE as usize) as *mut u8).swap(LOGGED, Relaxed)
+        };
+        if was != LOGGED {
+            // SAFETY: on the thread itself.
+            unsafe { (*self.remembered.get()).push(obj.0 as usize) };
+        }
+    }
+
+    // --- allocation
+
+    pub fn alloc_object(&self, class: ClassId) -> Result<Ref, OutOfMemory> {
+        let classes = &self.runtime.classes;
+        self.allocate(classes.word(class), classes.desc(class).size as usize).map(Ref)
+    }
+
+    /// A zeroed array; the length is not negative.
+    pub fn alloc_array(&self, class: ClassId, length: usize) -> Result<Ref, OutOfMemory> {
+        let classes = &self.runtime.classes;
+        let size = array_bytes(classes.desc(class), length).ok_or(OutOfMemory)?;
+        let obj = self.allocate(classes.word(class), size)?;
+        // SAFETY: a fresh array.
+        unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
+        Ok(Ref(obj))
+    }
+
+    fn allocate(&self, class_word: u32, size: usize) -> Result<u64, OutOfMemory> {
+        if self.stress_left.get() > 0 {
+            self.stress();
+        }
+        if size > tuning::LARGE {
+            return self.allocate_large(class_word, size);
+        }
+        let ctx = self.ctx.get();
+        // SAFETY: on the thread itself; the buffer is its own and zero.
+        unsafe {
+            let obj = (*ctx).alloc_cursor;
+            if (*ctx).alloc_limit - obj >= size as u64 {
+                (*ctx).alloc_cursor = obj + size as u64;
+                set_header(obj as usize, make_header(class_word, 0, LOGGED));
+                return Ok(obj);
+            }
+        }
+        let obj = self.allocate_slow(size)?;
+        // SAFETY: fresh zeroed memory of this size.
+        unsafe { set_header(obj as usize, make_header(class_word, 0, LOGGED)) };
+        Ok(obj)
+    }
+
+    #[cold]
+    fn allocate_slow(&self, size: usize) -> Result<u64, OutOfMemory> {
+        loop {
+            if let Some(obj) = self.take(size) {
+                return Ok(obj);
+            }
+            if self.collect(Want::Nursery) == Some(false) {
+                return self.take(size).ok_or(OutOfMemory);
+            }
+        }
+    }
+
+    /// From a new buffer, or past the buffer if that has much left.
+    fn take(&self, size: usize) -> Option<u64> {
+        let ctx = self.ctx.get();
+        let stress = self.stress_left.get() > 0;
+        // SAFETY: on the thread itself.
+        unsafe {
+            let left = (*ctx).alloc_limit - (*ctx).alloc_cursor;
+            let alone = stress || size > tuning::BUFFER_BYPASS && left > 2 * tuning::BUFFER_BYPASS as u64;
+            let (start, end) = self.runtime.heap.take_buffer(size, alone)?;
+            if !alone {
+                (*ctx).alloc_cursor = (start + size) as u64;
+                (*ctx).alloc_limit = end as u64;
+            }
+            Some(start as u64)
+        }
+    }
+
+    fn allocate_large(&self, class_word: u32, size: usize) -> Result<u64, OutOfMemory> {
+        let heap = &self.runtime.heap;
+        if size > heap.max() {
+            return Err(OutOfMemory);
+        }
+        loop {
+            if let LargeResult::Object(obj) = heap.allocate_large(class_word, size, false) {
+                return Ok(obj as u64);
+            }
+            if self.collect(Want::Large(size)) == Some(false) {
+                return match heap.allocate_large(class_word, size, false) {
+                    LargeResult::Object(obj) => Ok(obj as u64),
+                    LargeResult::Collect => Err(OutOfMemory),
+                };
+            }
+        }
+    }
+
+    /// For error objects when memory has run out: from the reserve kept for them. Never collects.
+    fn allocate_reserved(&self, class_word: u32, size: usize) -> Result<u64, OutOfMemory> {
+        if size <= tuning::LARGE
+            && let Some(obj) = self.take(size)
+        {
+            // SAFETY: fresh zeroed memory of this size.
+            unsafe { set_header(obj as usize, make_header(class_word, 0, LOGGED)) };
+            return Ok(obj);
+        }
+        match self.runtime.heap.allocate_large(class_word, size, true) {
+            LargeResult::Object(obj) => Ok(obj as u64),
+            LargeResult::Collect => Err(OutOfMemory),
+        }
+    }
+
+    pub fn alloc_object_reserved(&self, class: ClassId) -> Result<Ref, OutOfMemory> {
+        let classes = &self.runtime.classes;
+        self.allocate_reserved(classes.word(class), classes.desc(class).size as usize).map(Ref)
+    }
+
+    pub fn alloc_array_reserved(&self, class: ClassId, length: usize) -> Result<Ref, OutOfMemory> {
+        let classes = &self.runtime.classes;
+        let size = array_bytes(classes.desc(class), length).ok_or(OutOfMemory)?;
+        let obj = self.allocate_reserved(classes.word(class), size)?;
+        // SAFETY: a fresh array.
+        unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
+        Ok(Ref(obj))
+    }
+
+    fn stress(&self) {
+        let left = self.stress_left.get() - 1;
+        self.stress_left.set(left.max(1));
+        if left == 0 {
+            self.stress_left.set(self.runtime.heap.stress().map_or(0, |n| n.get()));
+            self.collect(Want::Nursery);
+        }
+    }
+
+    /// Stops the world and collects. `None`: another thread did meanwhile; otherwise whether what is wanted is there now.
+    pub fn collect(&self, want: Want) -> Option<bool> {
+        self.runtime.collect(self, want)
+    }
+
+    // --- handles
+
+    fn push_handle(&self, obj: Ref) -> usize {
+        // SAFETY: on the thread itself; the borrow ends here.
+        let handles = unsafe { &mut *self.handles.get() };
+        handles.push(obj.0);
+        handles.len() - 1
+    }
+
+    /// A scope for handles: they are rooted until it is dropped.
+    pub fn scope(&self) -> Scope<'_> {
+        // SAFETY: on the thread itself; the borrow ends here.
+        let mark = unsafe { (*self.handles.get()).len() };
+        Scope { thread: self, mark }
+    }
+
+    pub fn metrics(&self) -> &metrics::Metrics {
+        &self.runtime.metrics
+    }
+}
+
+/// Bytes of an array of so many elements; `None` past the address space.
+fn array_bytes(desc: &ClassDesc, length: usize) -> Option<usize> {
+    let data = match desc.shape {
+        Shape::ByteArray => length.checked_next_multiple_of(8)?,
+        _ => length.checked_mul(8)?,
+    };
+    data.checked_add(16).filter(|&b| b <= isize::MAX as usize)
+}
+
+/// Roots references of Rust code while it is alive. Scopes nest.
+pub struct Scope<'t> {
+    thread: &'t Thread,
+    mark: usize,
+}
+
+/// A reference that the collector updates.
+#[derive(Clone, Copy)]
+pub struct Handle<'s> {
+    thread: &'s Thread,
+    index: usize,
+}
+
+impl Scope<'_> {
+    pub fn root(&self, obj: Ref) -> Handle<'_> {
+        Handle { thread: self.thread, index: self.thread.push_handle(obj) }
+    }
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        // SAFETY: on the thread itself; the borrow ends here.
+        unsafe { (*self.thread.handles.get()).truncate(self.mark) };
+    }
+}
+
+impl Handle<'_> {
+    pub fn get(&self) -> Ref {
+        // SAFETY: on the thread itself; the scope keeps the index valid.
+        Ref(unsafe { (&(*self.thread.handles.get()))[self.index] })
+    }
+
+    pub fn set(&self, obj: Ref) {
+        // SAFETY: as in `get`.
+        unsafe { (&mut (*self.thread.handles.get()))[self.index] = obj.0 };
+    }
+}

@@ -1,0 +1,201 @@
+//! Starting, ending and joining program threads.
+//!
+//! In: closures to run. Out: numbers to join by. Invariants: a thread is registered with the world before its OS thread exists, so its closure is always rooted; the error that ended a thread is rooted
+//! until the program ends; a thread without a record ended without an error.
+
+use super::errors;
+use super::program::{End, ExitStatus, Runtime};
+use super::thread::{Ref, Thread, ThreadId};
+use super::tuning;
+use jit::trap::Thrown;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+#[derive(Default)]
+pub struct Threads {
+    table: Mutex<Table>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Number of the next thread.
+    next: i64,
+    /// Threads besides the main one that have not ended.
+    others: usize,
+    /// Of running threads, and of those that an error ended.
+    records: BTreeMap<i64, Record>,
+}
+
+#[derive(Default)]
+struct Record {
+    done: bool,
+    /// What ended it.
+    error: u64,
+    /// Somebody joined it after its end.
+    seen: bool,
+}
+
+impl Threads {
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn add(&self) -> ThreadId {
+        let mut table = self.lock();
+        table.next += 1;
+        table.others += 1;
+        let id = table.next;
+        table.records.insert(id, Record::default());
+        ThreadId(id)
+    }
+
+    /// The thread is Running.
+    fn end(&self, id: ThreadId, error: Ref) {
+        let mut table = self.lock();
+        table.others -= 1;
+        if error.is_null() {
+            table.records.remove(&id.0);
+        } else if let Some(record) = table.records.get_mut(&id.0) {
+            *record = Record { done: true, error: error.0, seen: false };
+        }
+        self.ended.notify_all();
+    }
+
+    /// Waits for a thread's end; the caller is Blocked.
+    fn wait_for(&self, id: ThreadId) {
+        let mut table = self.lock();
+        while table.records.get(&id.0).is_some_and(|r| !r.done) {
+            table = self.ended.wait(table).unwrap_or_else(|e| e.into_inner());
+        }
+    }
+
+    /// The error that ended a thread, or null; marks it as seen. The caller is Running.
+    fn take_result(&self, id: ThreadId) -> Ref {
+        let mut table = self.lock();
+        table.records.get_mut(&id.0).map_or(Ref::NULL, |r| {
+            r.seen = true;
+            Ref(r.error)
+        })
+    }
+
+    /// Waits until only the main thread is left; the caller is Blocked.
+    pub fn wait_for_others(&self) {
+        let mut table = self.lock();
+        while table.others > 0 {
+            table = self.ended.wait(table).unwrap_or_else(|e| e.into_inner());
+        }
+    }
+
+    /// An error that ended a thread which nobody joined; marks it as seen.
+    pub fn next_unseen(&self) -> Option<(ThreadId, Ref)> {
+        let mut table = self.lock();
+        let (&id, record) = table.records.iter_mut().find(|(_, r)| r.error != 0 && !r.seen)?;
+        record.seen = true;
+        Some((ThreadId(id), Ref(record.error)))
+    }
+
+    /// The world is stopped.
+    pub fn visit_roots(&self, f: &mut dyn FnMut(&mut u64)) {
+        self.lock().records.values_mut().for_each(|r| f(&mut r.error));
+    }
+}
+
+/// Starts a thread that calls the closure. `StateError` if the system has no more threads.
+pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
+    let runtime = &parent.runtime;
+    let id = runtime.threads.add();
+    let thread = Thread::new(runtime.clone(), id);
+    thread.start_with(closure);
+    // SAFETY: the box is kept until the thread has unregistered itself; the parent is Running.
+    unsafe { runtime.world.register(&raw const *thread) };
+    let started = spawn(format!("thread {}", id.0), runtime.options.stack, thread, |runtime, thread| {
+        let closure = thread.start_closure();
+        let result = runtime.engine().run(thread, runtime.entry.thread, &[closure.0]);
+        let error = if result.is_err() { thread.take_error() } else { Ref::NULL };
+        runtime.threads.end(thread.id, error);
+    });
+    match started {
+        Ok(()) => Ok(id.0),
+        Err((cause, thread)) => {
+            runtime.world.unregister_unstarted(&thread);
+            runtime.threads.end(id, Ref::NULL);
+            Err(errors::throw(parent, runtime.known.state_error, &format!("cannot start a thread: {cause}")))
+        }
+    }
+}
+
+/// *Safepoint.* Waits for the thread with this number; the error that ended it, or null.
+pub fn join(thread: &Thread, number: i64) -> Ref {
+    let threads = &thread.runtime.threads;
+    thread.blocked(|| threads.wait_for(ThreadId(number)));
+    threads.take_result(ThreadId(number))
+}
+
+type Body = fn(&Arc<Runtime>, &Thread);
+
+impl Runtime {
+    pub(super) fn start_main_thread(self: &Arc<Self>) -> std::io::Result<()> {
+        let thread = Thread::new(self.clone(), ThreadId(0));
+        // SAFETY: the box is kept until the thread has unregistered itself; the world has no threads yet.
+        unsafe { self.world.register(&raw const *thread) };
+        spawn("main".into(), self.options.stack, thread, |runtime, thread| runtime.main_thread(thread)).map_err(|(e, _)| e)
+    }
+}
+
+/// An OS thread for a registered program thread. On failure the thread is given back.
+fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<(), (std::io::Error, Box<Thread>)> {
+    thread.metrics().threads.add(1);
+    let stack = usize::try_from(stack).unwrap_or(usize::MAX).min(isize::MAX as usize / 2) + tuning::STACK_SLACK;
+    // The closure is dropped if the OS has no thread; the box must survive that.
+    let slot = Arc::new(Mutex::new(Some(thread)));
+    let taken = slot.clone();
+    let run = move || {
+        let thread = taken.lock().unwrap_or_else(|e| e.into_inner()).take().expect("taken once");
+        run_thread(thread, stack, body);
+    };
+    match std::thread::Builder::new().name(name).stack_size(stack).spawn(run) {
+        Ok(_) => Ok(()),
+        Err(e) => Err((e, slot.lock().unwrap_or_else(|e| e.into_inner()).take().expect("not started"))),
+    }
+}
+
+fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
+    thread.set_stack_limit(stack_end(stack) + tuning::STACK_SLACK as u64);
+    let runtime = thread.runtime.clone();
+    runtime.world.leave_blocked(&thread);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&runtime, &thread)));
+    if result.is_err() {
+        // A bug. The message has been printed; what this thread held may be broken, so nothing of the program goes on. The thread's data stays, for it is still registered.
+        runtime.end_with(ExitStatus { code: 101, end: End::Panic });
+        runtime.world.close();
+        std::mem::forget(thread);
+        return;
+    }
+    // SAFETY: the caller's own thread.
+    let remembered = unsafe { thread.give_up_buffer() };
+    runtime.heap.remember_all(remembered);
+    runtime.world.unregister(&thread);
+}
+
+/// The lowest usable address of the current OS thread's stack of this size.
+fn stack_end(size: usize) -> u64 {
+    #[cfg(all(feature = "native", target_os = "linux"))]
+    {
+        // SAFETY: the attributes are initialized by the call that fills them and destroyed after use.
+        unsafe {
+            let mut attr: libc::pthread_attr_t = std::mem::zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &mut attr) == 0 {
+                let (mut start, mut len) = (std::ptr::null_mut(), 0);
+                let result = libc::pthread_attr_getstack(&attr, &mut start, &mut len);
+                libc::pthread_attr_destroy(&mut attr);
+                if result == 0 {
+                    return start as u64;
+                }
+            }
+        }
+    }
+    // Near the top of the stack: all of it is below, but for what the thread's start took.
+    let here = &raw const size as u64;
+    here.saturating_sub(size as u64) + 16 * 1024
+}

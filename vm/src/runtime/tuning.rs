@@ -1,0 +1,67 @@
+//! All knobs of the runtime: name, unit, where the value comes from. Options of the command line override the `DEFAULT_` ones.
+
+use std::time::Duration;
+
+/// Bytes of the nursery. 16 MiB fits a last-level cache share and keeps the survival rate of the usual programs under a tenth.
+pub const DEFAULT_NURSERY: usize = 16 << 20;
+/// Bytes a thread takes from the nursery at once.
+pub const BUFFER: usize = 32 << 10;
+/// Bytes; objects above have pages of their own and never move.
+pub const LARGE: usize = 8 << 10;
+/// An object above this many bytes does not throw away a thread's half-empty buffer.
+pub const BUFFER_BYPASS: usize = 1 << 10;
+/// The nursery is divided by this for the room that objects age in; what does not fit is promoted at once.
+pub const SURVIVOR_SHARE: usize = 4;
+/// Bytes the heap may take before the first major collection, if the maximum allows.
+pub const FIRST_LIMIT: usize = 256 << 20;
+/// After a major collection the heap may grow to this multiple (in quarters) of the live bytes before the next.
+pub const GROWTH_QUARTERS: usize = 10;
+/// Bytes kept back for error objects once everything else is taken.
+pub const ERROR_RESERVE: usize = 64 << 10;
+/// Entries of the marking stack at most; more are found again by a walk over the marked objects.
+pub const MARK_STACK: usize = 128 << 10;
+/// Array elements marked before the rest of the array is put off.
+pub const MARK_CHUNK: usize = 256;
+/// With room to spare, this share of the old generation's dead bytes may stay at its bottom to spare sliding everything above.
+pub const DEAD_WOOD_SHARE: usize = 64;
+/// Smallest `--heap`, in bytes.
+pub const MIN_HEAP: usize = 2 << 20;
+
+/// Bytes of stack a program thread reserves; only touched pages cost memory.
+pub const DEFAULT_STACK: usize = 64 << 20;
+/// Smallest `--stack`, in bytes.
+pub const MIN_STACK: usize = 64 << 10;
+/// Bytes at the end of a stack that program code leaves to the runtime and the compiler (`jit::native::STACK_RESERVE`), and the guard.
+pub const STACK_SLACK: usize = 576 << 10;
+/// Between two ticks of the timer. 4 ms is what the papers on timer-based sampling use for short runs; 10 ms is the classic scheduler tick.
+pub const DEFAULT_TICK: Duration = Duration::from_millis(4);
+
+/// Frames that a stack trace keeps at each end.
+pub const TRACE_INNER: usize = 512;
+pub const TRACE_OUTER: usize = 512;
+/// Frames that a printed trace shows at each end.
+pub const PRINTED_INNER: usize = 20;
+pub const PRINTED_OUTER: usize = 10;
+
+/// Bytes of output gathered before they are written when the output is no terminal.
+pub const OUTPUT_BUFFER: usize = 64 << 10;
+
+/// Bytes of the heap when `--heap` is not given: a quarter of the machine's memory, at least 512 MiB.
+pub fn default_heap() -> usize {
+    (physical_memory() / 4).max(512 << 20)
+}
+
+#[cfg(unix)]
+fn physical_memory() -> usize {
+    // SAFETY: sysconf only reads.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let machine = usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0));
+    // A container's limit, where there is one.
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|t| t.trim().parse().ok());
+    limit.map_or(machine, |l: usize| machine.min(l))
+}
+
+#[cfg(not(unix))]
+fn physical_memory() -> usize {
+    2 << 30
+}
