@@ -7,6 +7,7 @@ use super::decls::{Checker, ClassSource, TyScope};
 use super::hir::{ClassId, ClassKind};
 use super::types::{Ty, TyKind};
 use crate::diag::{Code, Diagnostic};
+use crate::sema::show::article;
 use crate::source::Span;
 use crate::syntax::ast;
 use rustc_hash::FxHashMap;
@@ -210,7 +211,11 @@ impl<'a> Checker<'a> {
                 Some(first) if first == ty => continue,
                 Some(first) => {
                     let (a, b, name) = (self.show(first), self.show(ty), self.class(class).name);
-                    return self.error(Code::BadBase, name.span, format!("`{}` is both a `{a}` and a `{b}`", name.text));
+                    return self.error(
+                        Code::BadBase,
+                        name.span,
+                        format!("`{}` is both {a_a} and {a_b}", name.text, a_a = article(&a), a_b = article(&b)),
+                    );
                 }
                 None => {}
             }

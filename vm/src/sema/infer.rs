@@ -43,6 +43,10 @@ impl Infer {
         (mark..self.bound.len()).filter(|&i| self.bound[i].is_none()).map(|i| InferVar(i as u32)).collect()
     }
 
+    pub fn is_undecided(&self, var: InferVar) -> bool {
+        self.bound[var.0 as usize].is_none()
+    }
+
     pub fn origin(&self, var: InferVar) -> &Origin {
         &self.origins[var.0 as usize]
     }
@@ -117,6 +121,28 @@ impl<'i, 'c, 'a> Relate<'i, 'c, 'a> {
         self.attempt(|r| r.assign_parts(from, to))
     }
 
+    /// Binds what is undecided in a type to `Error`, so that nothing is reported for it: something near it was reported already.
+    pub fn give_up(&mut self, ty: Ty) {
+        let ty = self.infer.resolve(&mut self.checker.types, ty);
+        let mut work = vec![ty];
+        let mut seen = FxHashSet::default();
+        while let Some(ty) = work.pop() {
+            if !self.checker.types.has_infer(ty) || !seen.insert(ty) {
+                continue;
+            }
+            match self.checker.kind(ty).clone() {
+                TyKind::Infer(v) if self.infer.is_undecided(v) => self.infer.bind(v, Ty::ERROR),
+                TyKind::Nullable(t) => work.push(t),
+                TyKind::Class(_, args) => work.extend(args),
+                TyKind::Fun(params, ret) => {
+                    work.extend(params);
+                    work.push(ret);
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn attempt(&mut self, relate: impl FnOnce(&mut Self) -> bool) -> bool {
         let snapshot = self.infer.snapshot();
         let ok = relate(self);
@@ -133,7 +159,11 @@ impl<'i, 'c, 'a> Relate<'i, 'c, 'a> {
 
     fn unify_parts(&mut self, a: Ty, b: Ty) -> bool {
         let (a, b) = (self.shallow(a), self.shallow(b));
-        if a == b || a == Ty::ERROR || b == Ty::ERROR || self.equal.contains(&(a, b)) {
+        if a == b || self.equal.contains(&(a, b)) {
+            return true;
+        }
+        if a == Ty::ERROR || b == Ty::ERROR {
+            self.give_up(if a == Ty::ERROR { b } else { a });
             return true;
         }
         let ok = match (self.checker.kind(a).clone(), self.checker.kind(b).clone()) {
@@ -173,8 +203,11 @@ impl<'i, 'c, 'a> Relate<'i, 'c, 'a> {
 
     fn assign_parts(&mut self, from: Ty, to: Ty) -> bool {
         let (from, to) = (self.shallow(from), self.shallow(to));
-        if from == to || from == Ty::NEVER || from == Ty::ERROR || to == Ty::ERROR {
+        if from == to || from == Ty::NEVER {
             return true;
+        }
+        if from == Ty::ERROR || to == Ty::ERROR {
+            return self.unify_parts(from, to);
         }
         match (self.checker.kind(from).clone(), self.checker.kind(to).clone()) {
             (TyKind::Null, TyKind::Nullable(_)) => true,

@@ -5,6 +5,7 @@
 use super::decls::{Checker, ClassSource, FunSource, Member};
 use super::hir::{ClassId, ClassKind, FunId};
 use super::members::Found;
+use super::show::{article, count};
 use super::types::{Ty, TyKind};
 use crate::diag::{Code, Diagnostic, suggest};
 use crate::source::Span;
@@ -149,11 +150,12 @@ impl<'a> Checker<'a> {
         let (wanted, wanted_ret) = self.signature(above, found.class, &found.args.clone(), &[]);
         let (name, owner) = (&self.fun(fun).name.text, &self.class(found.class).name.text);
         if params.len() != wanted.len() {
-            return Some(format!("`{name}` takes {} parameters here, and {} in `{owner}`", params.len(), wanted.len()));
+            return Some(format!("`{name}` takes {} here, and {} in `{owner}`", count(params.len(), "parameter"), wanted.len()));
         }
         for (&have, &want) in params.iter().zip(&wanted) {
             if have != want && !self.types.has_error(have) && !self.types.has_error(want) {
-                return Some(format!("`{name}` takes a `{}` here, and a `{}` in `{owner}`", self.show(have), self.show(want)));
+                let (have, want) = (article(&self.show(have)), article(&self.show(want)));
+                return Some(format!("`{name}` takes {have} here, and {want} in `{owner}`"));
             }
         }
         if !self.result_fits(ret, wanted_ret) {
@@ -196,16 +198,18 @@ impl<'a> Checker<'a> {
         names
     }
 
+    /// Whether a member found in a class's line still has to be implemented (and that is not reported elsewhere).
+    fn is_missing(&self, class: ClassId, found: &Found) -> bool {
+        matches!(found.member, Member::Method(m) if self.is_abstract(m) && found.class != class)
+    }
+
     /// Every abstract method must be implemented, and no two unrelated defaults may compete.
     fn check_implemented(&mut self, class: ClassId) {
         let args = self.own_args(class);
         let mut missing = Vec::new();
         for name in self.names_above(class) {
-            if self.in_line(class, &args, name).is_some_and(|f| matches!(f.member, Member::Method(m) if !self.is_abstract(m))) {
-                continue;
-            }
-            let in_line = self.in_line(class, &args, name);
-            let candidates = match in_line {
+            let candidates = match self.in_line(class, &args, name) {
+                Some(found) if !self.is_missing(class, &found) => continue,
                 Some(found) => vec![found],
                 None => {
                     let line = self.line(class, &args);
@@ -226,6 +230,7 @@ impl<'a> Checker<'a> {
                 self.report(problem.hint(format!("override `{name}` in `{}`", place.text)));
             } else if defaults.is_empty()
                 && let Some(found) = abstracts.first()
+                && matches!(found.member, Member::Method(m) if self.fun(m).type_params.is_empty())
             {
                 missing.push((name, found.class, self.member_span(found.class, found.member)));
             }

@@ -6,6 +6,7 @@ use super::hir::{self, ClassId, Field, FieldId, FunId, FunctionKind, GlobalId, P
 use super::load::Unit;
 use super::types::Ty;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::sema::show::article;
 use crate::source::Span;
 
 pub fn check(units: &[Unit], scope: Scope) -> (Option<Program>, Diagnostics) {
@@ -76,7 +77,7 @@ impl<'a> Checker<'a> {
             self.report(problem.hint("the program's arguments are in `args()`"));
         } else if !matches!(ret, Ty::UNIT | Ty::INT | Ty::ERROR | Ty::NEVER) {
             let shown = self.show(ret);
-            let problem = Diagnostic::new(Code::BadMain, name.span, format!("`main` gives a `{shown}`"));
+            let problem = Diagnostic::new(Code::BadMain, name.span, format!("`main` gives {a_shown}", a_shown = article(&shown)));
             self.report(problem.hint("it gives nothing, or an `Int`, the program's exit code"));
         }
         Some(main)

@@ -4,6 +4,7 @@
 //! later, from [`Checker::written`](super::decls::Checker), when the hierarchy is known.
 
 use super::decls::{Checker, TyScope, ValueName, WrittenType};
+use super::show::count;
 use super::types::{Ty, TyKind};
 use crate::diag::{Code, Diagnostic, suggest};
 use crate::syntax::ast::{Name, TypeExpr, TypeKind};
@@ -70,12 +71,15 @@ impl<'a> Checker<'a> {
     }
 
     fn wrong_type_arguments(&mut self, expr: &TypeExpr, name: &str, wanted: usize, given: usize) {
-        let count = |n: usize| if n == 1 { "1 type argument".to_string() } else { format!("{n} type arguments") };
         let problem = match (wanted, given) {
             (0, _) => Diagnostic::new(Code::TypeArgumentCount, expr.span, format!("`{name}` takes no type arguments")),
-            (_, 0) => Diagnostic::new(Code::TypeArgumentCount, expr.span, format!("`{name}` needs {}", count(wanted)))
+            (_, 0) => Diagnostic::new(Code::TypeArgumentCount, expr.span, format!("`{name}` needs {}", count(wanted, "type argument")))
                 .hint(format!("write `{name}<{}>`", vec!["…"; wanted].join(", "))),
-            _ => Diagnostic::new(Code::TypeArgumentCount, expr.span, format!("`{name}` needs {}, not {given}", count(wanted))),
+            _ => Diagnostic::new(
+                Code::TypeArgumentCount,
+                expr.span,
+                format!("`{name}` needs {}, not {given}", count(wanted, "type argument")),
+            ),
         };
         self.report(problem);
     }

@@ -7,6 +7,21 @@ use super::types::{Ty, TyKind};
 
 const LIMIT: usize = 160;
 
+/// "an `Int`", "a `Str?`", "`null`" of a type as shown.
+pub fn article(shown: &str) -> String {
+    let article = match shown.chars().next() {
+        _ if shown == "null" => "",
+        Some('A' | 'E' | 'I' | 'O') => "an ",
+        _ => "a ",
+    };
+    format!("{article}`{shown}`")
+}
+
+/// "1 argument", "2 arguments"
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 impl Checker<'_> {
     /// `List<Int>?`; `_` for what is not known yet.
     pub fn show(&self, ty: Ty) -> String {

@@ -9,6 +9,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{Member, ValueName};
 use crate::sema::hir::{self, ClassId, ClassKind, Dispatch, ExprKind, FunId};
 use crate::sema::members::Found;
+use crate::sema::show::{article, count};
 use crate::sema::types::{Ty, TyKind, TypeParamId};
 use crate::source::Span;
 use crate::syntax::ast::{self, Name};
@@ -168,17 +169,21 @@ impl<'a> Body<'_, 'a> {
         }
         match self.kind_of(callee.ty) {
             TyKind::Fun(params, ret) => {
-                let args = self.args(&params, ret, site, "this function", callee.span);
+                let args = self.args(&params, ret, site, "", callee.span);
                 expr(ExprKind::CallClosure { callee: Box::new(callee), args }, ret, site.span)
             }
             TyKind::Error => self.check_args_anyway(site),
             kind => {
                 let shown = self.show_ty(callee.ty);
                 let problem = match kind {
-                    TyKind::Nullable(_) => Diagnostic::new(Code::MaybeNull, callee.span, format!("this is a `{shown}`, which may be null"))
-                        .hint("test it for null first (in a local variable), or insist with `!!`"),
+                    TyKind::Nullable(_) => Diagnostic::new(
+                        Code::MaybeNull,
+                        callee.span,
+                        format!("this is {a_shown}, which may be null", a_shown = article(&shown)),
+                    )
+                    .hint("test it for null first (in a local variable), or insist with `!!`"),
                     TyKind::Infer(_) => Diagnostic::new(Code::CannotInfer, callee.span, "the type of this is not known yet"),
-                    _ => Diagnostic::new(Code::NotCallable, callee.span, format!("a `{shown}` cannot be called")),
+                    _ => Diagnostic::new(Code::NotCallable, callee.span, format!("{a_shown} cannot be called", a_shown = article(&shown))),
                 };
                 self.report(problem);
                 self.check_args_anyway(site)
@@ -226,7 +231,11 @@ impl<'a> Body<'_, 'a> {
         if given.is_empty() || given.len() != params.len() {
             if !given.is_empty() {
                 let wanted = params.len();
-                self.error(Code::TypeArgumentCount, site.span, format!("`{name}` takes {wanted} type arguments, not {}", given.len()));
+                self.error(
+                    Code::TypeArgumentCount,
+                    site.span,
+                    format!("`{name}` takes {}, not {}", count(wanted, "type argument"), given.len()),
+                );
             }
             let origin = |b: &Self, p: TypeParamId| format!("type argument `{}` of `{name}`", b.type_params[p.0 as usize].name);
             return params
@@ -242,14 +251,15 @@ impl<'a> Body<'_, 'a> {
 
     // Arguments.
 
-    /// Checks the arguments; `ret` is the result's type, from which and the wanted type more may be inferred.
+    /// Checks the arguments of `name` (empty for a function value); `ret` is the result's type, from which and the wanted type more may be inferred.
     pub fn args(&mut self, params: &[Ty], ret: Ty, site: CallSite<'a>, name: &str, declared: Span) -> Vec<hir::Expr> {
         if params.len() != site.args.len() {
-            let count = |n: usize| if n == 1 { "1 argument".to_string() } else { format!("{n} arguments") };
-            let problem =
-                Diagnostic::new(Code::ArgumentCount, site.span, format!("`{name}` takes {}, not {}", count(params.len()), site.args.len()));
+            let what = if name.is_empty() { "this function".to_string() } else { format!("`{name}`") };
+            let message = format!("{what} takes {}, not {}", count(params.len(), "argument"), site.args.len());
+            let problem = Diagnostic::new(Code::ArgumentCount, site.span, message);
             self.report(problem.secondary(declared, "declared here"));
             self.check_args_anyway(site);
+            params.iter().chain([&ret]).for_each(|&ty| self.relate().give_up(ty));
             return Vec::new();
         }
         if let Want::Type(want) = site.want

@@ -3,6 +3,7 @@
 use super::{Body, Want, expr, unit_expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, ClassId, ClassKind, ExprKind};
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -25,7 +26,11 @@ impl<'a> Body<'_, 'a> {
     /// Converts to `to`, or reports that it cannot be done.
     pub fn coerce(&mut self, e: hir::Expr, to: Ty) -> hir::Expr {
         let (from, to) = (self.shallow(e.ty), self.shallow(to));
-        if from == to || from == Ty::NEVER || from == Ty::ERROR || to == Ty::ERROR {
+        if from == to || from == Ty::NEVER {
+            return e;
+        }
+        if from == Ty::ERROR || to == Ty::ERROR {
+            self.relate().unify(from, to);
             return e;
         }
         if from == Ty::NULL && self.bare_infer(to).is_some() {
@@ -78,21 +83,36 @@ impl<'a> Body<'_, 'a> {
     fn mismatch(&mut self, e: &hir::Expr, from: Ty, to: Ty) {
         let (shown, wanted) = (self.show_ty(from), self.show_ty(to));
         if from == Ty::UNIT {
-            let problem = Diagnostic::new(Code::UnitValue, e.span, format!("this gives no value, and a `{wanted}` is needed"));
+            let problem = Diagnostic::new(
+                Code::UnitValue,
+                e.span,
+                format!("this gives no value, and {a_wanted} is needed", a_wanted = article(&wanted)),
+            );
             return self.report(problem);
         }
         if let Some(inner) = self.non_null(from)
             && self.relate().assign(inner, to)
         {
-            let problem =
-                Diagnostic::new(Code::MaybeNull, e.span, format!("this is a `{shown}`, which may be null, and a `{wanted}` is needed"));
+            let problem = Diagnostic::new(
+                Code::MaybeNull,
+                e.span,
+                format!(
+                    "this is {a_shown}, which may be null, and {a_wanted} is needed",
+                    a_shown = article(&shown),
+                    a_wanted = article(&wanted)
+                ),
+            );
             return self.report(problem.hint("test it for null first, give another value by `?: …`, or insist with `!!`"));
         }
         if from == Ty::NULL {
             return self.error(Code::MaybeNull, e.span, format!("null is no `{wanted}`"));
         }
         let hint = self.conversion_hint(e, from, to);
-        let problem = Diagnostic::new(Code::TypeMismatch, e.span, format!("this is a `{shown}`, and a `{wanted}` is needed"));
+        let problem = Diagnostic::new(
+            Code::TypeMismatch,
+            e.span,
+            format!("this is {a_shown}, and {a_wanted} is needed", a_shown = article(&shown), a_wanted = article(&wanted)),
+        );
         self.report(problem.maybe_hint(hint));
     }
 
@@ -118,7 +138,12 @@ impl<'a> Body<'_, 'a> {
     fn invariance_hint(&mut self, from: Ty, to: Ty) -> Option<String> {
         let (TyKind::Class(c, _), TyKind::Class(d, _)) = (self.kind_of(from), self.kind_of(to)) else { return None };
         let name = &self.class(c).name.text;
-        (c == d).then(|| format!("type arguments must be the same: a `{name}` of one type is no `{name}` of another, even of a supertype"))
+        (c == d).then(|| {
+            format!(
+                "type arguments must be the same: {a_name} of one type is no `{name}` of another, even of a supertype",
+                a_name = article(&name)
+            )
+        })
     }
 
     /// Gives all branches one type and returns it: the wanted one, or the widest of theirs. `Never` where none of them ends.
@@ -204,7 +229,8 @@ impl<'a> Body<'_, 'a> {
             (Ty::INT | Ty::FLOAT | Ty::BOOL, _) => Some("numbers and Bools are no objects"),
             _ => None,
         };
-        let problem = Diagnostic::new(Code::ImpossibleCast, span, format!("`{what} {b}` can never succeed: the value is a `{a}`"));
+        let problem =
+            Diagnostic::new(Code::ImpossibleCast, span, format!("`{what} {b}` can never succeed: the value is {a_a}", a_a = article(&a)));
         self.report(problem.maybe_hint(hint.map(str::to_string)));
     }
 

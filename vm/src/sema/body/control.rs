@@ -6,6 +6,7 @@ use super::{Body, VarKind, Want, expr, stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::flow::State;
 use crate::sema::hir::{self, ExprKind, StmtKind};
+use crate::sema::show::article;
 use crate::sema::types::Ty;
 use crate::source::Span;
 use crate::syntax::ast;
@@ -181,7 +182,11 @@ impl<'a> Body<'_, 'a> {
         let wanted = self.types.class(error, &[]);
         if !self.relate().assign(ty, wanted) {
             let shown = self.show_ty(ty);
-            let problem = Diagnostic::new(Code::NotAnError, catch.ty.span, format!("a `{shown}` is never thrown: it is no `Error`"));
+            let problem = Diagnostic::new(
+                Code::NotAnError,
+                catch.ty.span,
+                format!("{a_shown} is never thrown: it is no `Error`", a_shown = article(&shown)),
+            );
             self.report(problem.hint("only `Error` and classes that extend it are caught"));
             return Ty::ERROR;
         }

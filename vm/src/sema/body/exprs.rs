@@ -6,6 +6,7 @@ use super::{Body, Ret, Want, error_expr, expr, stmt, unit_expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{Owner, ValueName};
 use crate::sema::hir::{self, ExprKind, StmtKind};
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, Name, StrPart, UnaryOp};
@@ -263,7 +264,11 @@ impl<'a> Body<'_, 'a> {
         let narrowed = matches!(e.kind, ExprKind::Convert(_));
         if !narrowed && matches!(self.kind_of(ty), TyKind::Int | TyKind::Float | TyKind::Bool | TyKind::Unit) {
             let shown = self.show_ty(ty);
-            self.error(Code::UselessSafe, e.span, format!("`{what}` is of no use here: a `{shown}` is never null"));
+            self.error(
+                Code::UselessSafe,
+                e.span,
+                format!("`{what}` is of no use here: {a_shown} is never null", a_shown = article(&shown)),
+            );
         }
     }
 
@@ -417,7 +422,7 @@ impl<'a> Body<'_, 'a> {
             (Ret::Known(ty), None) => {
                 if !matches!(self.shallow(ty), Ty::UNIT | Ty::ERROR) {
                     let shown = self.show_ty(ty);
-                    self.error(Code::NoReturnValue, span, format!("this `return` needs a value, a `{shown}`"));
+                    self.error(Code::NoReturnValue, span, format!("this `return` needs a value, {a_shown}", a_shown = article(&shown)));
                 }
                 (None, Ret::Known(ty))
             }
@@ -462,7 +467,11 @@ impl<'a> Body<'_, 'a> {
         if !self.relate().assign(ty, wanted) {
             let shown = self.show_ty(ty);
             let str = self.str_ty();
-            let problem = Diagnostic::new(Code::NotAnError, e.span, format!("a `{shown}` cannot be thrown: it is no `Error`"));
+            let problem = Diagnostic::new(
+                Code::NotAnError,
+                e.span,
+                format!("{a_shown} cannot be thrown: it is no `Error`", a_shown = article(&shown)),
+            );
             let hint = if ty == str { "write `throw Error(…)`" } else { "only `Error` and classes that extend it can be thrown" };
             self.report(problem.hint(hint));
         }

@@ -290,8 +290,10 @@ impl<'a> Body<'_, 'a> {
             return;
         }
         let Some(constructor) = self.class(base_class).constructor else { return };
-        if written.is_none() {
-            // Reported with the header.
+        let names_it =
+            |s: &ast::Super| matches!(&s.ty.kind, ast::TypeKind::Named { name, .. } if name.text == self.class(base_class).name.text);
+        if !written.is_some_and(names_it) {
+            // What is wrong was reported with the header.
             return;
         }
         self.before_this = true;

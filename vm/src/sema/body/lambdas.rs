@@ -3,6 +3,7 @@
 use super::{Body, Frame, Ret, VarKind, Want, error_expr, expr, stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, ExprKind, StmtKind};
+use crate::sema::show::{article, count};
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, LambdaBody, LambdaParam};
@@ -39,18 +40,14 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Parameter and result types from the wanted type, where it is a function type.
-    fn expected_fun(&mut self, want: Want, count: usize, span: Span) -> Result<(Vec<Ty>, Option<Ty>), ()> {
+    fn expected_fun(&mut self, want: Want, given: usize, span: Span) -> Result<(Vec<Ty>, Option<Ty>), ()> {
         let Want::Type(want) = want else { return Ok((Vec::new(), None)) };
         let want = self.non_null(want).unwrap_or(want);
         let TyKind::Fun(params, ret) = self.kind_of(want) else { return Ok((Vec::new(), None)) };
-        if params.len() != count {
-            let wanted = if params.len() == 1 { "1 parameter".to_string() } else { format!("{} parameters", params.len()) };
+        if params.len() != given {
+            let (have, wanted) = (count(given, "parameter"), count(params.len(), "parameter"));
             let shown = self.show_ty(want);
-            self.error(
-                Code::ArgumentCount,
-                span,
-                format!("this closure has {count} parameters, and one with {wanted} is needed: `{shown}`"),
-            );
+            self.error(Code::ArgumentCount, span, format!("this closure has {have}, and one with {wanted} is needed: `{shown}`"));
             return Err(());
         }
         Ok((params.to_vec(), Some(ret)))
@@ -179,7 +176,7 @@ impl<'a> Body<'_, 'a> {
     fn check_returned(&mut self, ty: Ty, ret: Ty, span: Span) {
         if !self.relate().assign(ty, ret) {
             let (a, b) = (self.show_ty(ty), self.show_ty(ret));
-            self.error(Code::TypeMismatch, span, format!("this is a `{a}`, and a `{b}` is needed"));
+            self.error(Code::TypeMismatch, span, format!("this is {a_a}, and {a_b} is needed", a_a = article(&a), a_b = article(&b)));
         }
     }
 
@@ -190,7 +187,11 @@ impl<'a> Body<'_, 'a> {
             Ty::NEVER => {
                 Diagnostic::new(Code::MissingReturn, end, format!("this {what} is declared never to end, but its end can be reached"))
             }
-            _ => Diagnostic::new(Code::MissingReturn, end, format!("this {what} can reach its end without returning a `{shown}`")),
+            _ => Diagnostic::new(
+                Code::MissingReturn,
+                end,
+                format!("this {what} can reach its end without returning {a_shown}", a_shown = article(&shown)),
+            ),
         };
         self.report(problem.hint("add a `return` or a `throw` on every way to the end"));
     }

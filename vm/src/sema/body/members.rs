@@ -5,6 +5,7 @@ use crate::diag::{Code, Diagnostic, suggest};
 use crate::sema::decls::{Member, Owner, ValueName};
 use crate::sema::hir::{self, ClassId, Dispatch, ExprKind, FieldId, FunId};
 use crate::sema::members::Found;
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, Name};
@@ -31,7 +32,7 @@ impl<'a> Body<'_, 'a> {
         found
     }
 
-    fn find_name(&mut self, text: &str) -> Option<Resolved> {
+    pub fn find_name(&mut self, text: &str) -> Option<Resolved> {
         if !self.visible(text) {
             return None;
         }
@@ -65,28 +66,33 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn unknown_name(&mut self, name: &'a Name) {
-        let text = &*name.text;
-        let mut near = match text {
-            "nil" | "None" | "undefined" | "NULL" => Some("null".to_string()),
-            "self" | "Self" => Some("this".to_string()),
-            "True" => Some("true".to_string()),
-            "False" => Some("false".to_string()),
-            "print_line" | "printf" | "puts" | "echo" | "console" | "System" => Some("println".to_string()),
-            _ => None,
-        };
-        if near.is_none() {
-            let members = match self.owner {
-                Owner::Class(class) if self.this.is_some() => self.member_names(class, self.library()),
-                Owner::Object(object) => self.objects[object.0 as usize].members.keys().copied().collect(),
-                _ => Vec::new(),
-            };
-            let globals = self.value_names.keys().chain(self.type_names.keys()).copied();
-            let all = self.names.keys().copied().chain(members).chain(globals);
-            let library = self.library();
-            near = suggest(text, all.filter(|n| library || !n.starts_with("__"))).map(str::to_string);
-        }
-        let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{text}` here"));
+        let near = self.near_name(&name.text);
+        let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{}` here", name.text));
         self.report(problem.maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+    }
+
+    /// A name in scope that the user may have meant.
+    pub fn near_name(&mut self, text: &str) -> Option<String> {
+        let foreign = match text {
+            "nil" | "None" | "undefined" | "NULL" => "null",
+            "self" | "Self" => "this",
+            "True" => "true",
+            "False" => "false",
+            "print_line" | "printf" | "puts" | "echo" | "console" | "System" => "println",
+            _ => "",
+        };
+        if !foreign.is_empty() {
+            return Some(foreign.to_string());
+        }
+        let members = match self.owner {
+            Owner::Class(class) if self.this.is_some() => self.member_names(class, self.library()),
+            Owner::Object(object) => self.objects[object.0 as usize].members.keys().copied().collect(),
+            _ => Vec::new(),
+        };
+        let library = self.library();
+        let globals = self.value_names.keys().chain(self.type_names.keys()).copied();
+        let all = self.names.keys().copied().chain(members).chain(globals);
+        suggest(text, all.filter(|n| library || !n.starts_with("__"))).map(str::to_string)
     }
 
     /// A member of an `object`, where `object` names one. `Some(None)`: it has no such member (reported).
@@ -143,7 +149,11 @@ impl<'a> Body<'_, 'a> {
         let (text, shown) = (&*name.text, self.show_ty(ty));
         match self.kind_of(ty) {
             TyKind::Nullable(_) | TyKind::Null => {
-                let problem = Diagnostic::new(Code::MaybeNull, receiver.span, format!("this is a `{shown}`, which may be null"));
+                let problem = Diagnostic::new(
+                    Code::MaybeNull,
+                    receiver.span,
+                    format!("this is {a_shown}, which may be null", a_shown = article(&shown)),
+                );
                 return self.report(problem.hint(format!("reach `{text}` by `?.{text}`, test for null first, or insist with `!!`")));
             }
             TyKind::Infer(_) => {
@@ -245,12 +255,14 @@ impl<'a> Body<'_, 'a> {
         }
         let shown = self.show_ty(ty);
         let problem = match self.non_null(ty) {
-            Some(_) => Diagnostic::new(Code::MaybeNull, span, format!("this is a `{shown}`, which may be null"))
+            Some(_) => Diagnostic::new(Code::MaybeNull, span, format!("this is {a_shown}, which may be null", a_shown = article(&shown)))
                 .hint("test it for null first, or insist with `!!`"),
-            None => Diagnostic::new(Code::NotIndexable, span, format!("a `{shown}` cannot be indexed")).hint(match name {
-                "get" => "`x[i]` works on arrays, `Bytes`, `Str` and classes with a method `get(index)`",
-                _ => "`x[i] = v` works on arrays, `Bytes` and classes with a method `set(index, value)`",
-            }),
+            None => Diagnostic::new(Code::NotIndexable, span, format!("{a_shown} cannot be indexed", a_shown = article(&shown))).hint(
+                match name {
+                    "get" => "`x[i]` works on arrays, `Bytes`, `Str` and classes with a method `get(index)`",
+                    _ => "`x[i] = v` works on arrays, `Bytes` and classes with a method `set(index, value)`",
+                },
+            ),
         };
         self.report(problem);
         None

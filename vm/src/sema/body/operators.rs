@@ -3,6 +3,7 @@
 use super::{Body, Want, error_expr, expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{self, ExprKind};
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, UnaryOp};
@@ -81,7 +82,12 @@ impl<'a> Body<'_, 'a> {
         };
         let (a, b) = (self.show_ty(l), self.show_ty(r));
         let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{symbol}` does not work on `{a}` and `{b}`"));
-        self.report(problem.secondary(left.span, format!("a `{a}`")).secondary(right.span, format!("a `{b}`")).maybe_hint(hint));
+        self.report(
+            problem
+                .secondary(left.span, format!("{a_a}", a_a = article(&a)))
+                .secondary(right.span, format!("{a_b}", a_b = article(&b)))
+                .maybe_hint(hint),
+        );
     }
 
     fn bad_operand(&mut self, symbol: &str, op_span: Span, operands: &[&hir::Expr]) {
@@ -92,7 +98,7 @@ impl<'a> Body<'_, 'a> {
                 TyKind::Nullable(_) | TyKind::Null => Diagnostic::new(
                     Code::MaybeNull,
                     operand.span,
-                    format!("this is a `{shown}`, which may be null, and `{symbol}` needs a value"),
+                    format!("this is {a_shown}, which may be null, and `{symbol}` needs a value", a_shown = article(&shown)),
                 )
                 .hint("test it for null first, give another value by `?: …`, or insist with `!!`"),
                 TyKind::Unit => Diagnostic::new(Code::UnitValue, operand.span, format!("this gives no value for `{symbol}`")),
@@ -130,7 +136,7 @@ impl<'a> Body<'_, 'a> {
             let problem = Diagnostic::new(
                 Code::BadOperand,
                 op_span,
-                format!("`{}` compares references, and a `{shown}` is not surely one", symbol(op)),
+                format!("`{}` compares references, and {a_shown} is not surely one", symbol(op), a_shown = article(&shown)),
             );
             self.report(problem.hint("compare with `==`"));
         }
@@ -168,7 +174,12 @@ impl<'a> Body<'_, 'a> {
             _ => None,
         };
         let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{}` on `{a}` and `{b}`: they can never be equal", symbol(op)));
-        self.report(problem.secondary(left.span, format!("a `{a}`")).secondary(right.span, format!("a `{b}`")).maybe_hint(hint));
+        self.report(
+            problem
+                .secondary(left.span, format!("{a_a}", a_a = article(&a)))
+                .secondary(right.span, format!("{a_b}", a_b = article(&b)))
+                .maybe_hint(hint),
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::ValueName;
 use crate::sema::flow::VarId;
 use crate::sema::hir::Pattern;
+use crate::sema::show::article;
 use crate::sema::types::Ty;
 use crate::source::Span;
 use crate::syntax::ast::{self, Mutability, PatternKind, StrPart};
@@ -148,12 +149,16 @@ impl<'a> Body<'_, 'a> {
         };
         if ty != inner && inner != Ty::ERROR {
             let (a, b) = (self.show_ty(ty), self.show_ty(subject));
-            self.error(Code::TypeMismatch, e.span, format!("this is a `{a}`, and the value that is matched a `{b}`"));
+            self.error(
+                Code::TypeMismatch,
+                e.span,
+                format!("this is {a_a}, and the value that is matched {a_b}", a_a = article(&a), a_b = article(&b)),
+            );
             return Checked::Wrong;
         }
         if matches!(pattern, Pattern::Null) && matches!(subject, Ty::INT | Ty::FLOAT | Ty::BOOL | Ty::UNIT) {
             let shown = self.show_ty(subject);
-            self.error(Code::UselessSafe, e.span, format!("a `{shown}` is never null"));
+            self.error(Code::UselessSafe, e.span, format!("{a_shown} is never null", a_shown = article(&shown)));
         }
         match pattern {
             Pattern::Bool(true) => coverage.yes = true,
@@ -171,7 +176,7 @@ impl<'a> Body<'_, 'a> {
         let (Some(a), Some(b)) = (self.int_constant(start), self.int_constant(end)) else { return Checked::Wrong };
         if inner != Ty::INT && inner != Ty::ERROR {
             let shown = self.show_ty(inner);
-            self.error(Code::TypeMismatch, span, format!("ranges match `Int`s, and this is a `{shown}`"));
+            self.error(Code::TypeMismatch, span, format!("ranges match `Int`s, and this is {a_shown}", a_shown = article(&shown)));
             return Checked::Wrong;
         }
         let last = if inclusive { Some(b) } else { b.checked_sub(1) };

@@ -4,6 +4,7 @@ use super::{Body, Loop, VarKind, Want, expr, stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::flow::State;
 use crate::sema::hir::{self, ExprKind, LocalId, StmtKind};
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, Mutability};
@@ -198,6 +199,11 @@ impl<'a> Body<'_, 'a> {
             let problem = Diagnostic::new(Code::AssignImmutable, name.span, format!("`{}` cannot be assigned: it is {what}", name.text));
             let hint = if kind == VarKind::Let { "declare it with `var`" } else { "copy it to a `var` first" };
             self.report(problem.secondary(first, "declared here").hint(hint));
+            return None;
+        }
+        if self.find_name(&name.text).is_none() && self.near_name(&name.text).is_none() {
+            let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{}` here", name.text));
+            self.report(problem.hint(format!("declare it: `var {} = …`", name.text)));
             return None;
         }
         match self.resolve_name(name)? {
@@ -423,7 +429,7 @@ impl<'a> Body<'_, 'a> {
             return args.first().copied();
         }
         let (shown, str) = (self.show_ty(ty), self.str_ty());
-        let problem = Diagnostic::new(Code::NotIterable, source.span, format!("`for` cannot walk a `{shown}`"));
+        let problem = Diagnostic::new(Code::NotIterable, source.span, format!("`for` cannot walk {a_shown}", a_shown = article(&shown)));
         let hint = match ty {
             Ty::INT => Some("to count, write a range: `0..<n`"),
             t if t == str => Some("walk its `toBytes()` or its `codePoints()`"),
