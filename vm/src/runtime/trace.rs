@@ -85,13 +85,16 @@ pub fn recorded(thread: &Thread, error: Ref) -> Vec<Frame> {
 
 /// One line a frame, `  at List<Int>.get (list.lang:12)`; deep traces are shortened to [`tuning::PRINTED_INNER`] and [`tuning::PRINTED_OUTER`] frames.
 pub fn text(thread: &Thread, frames: &[Frame]) -> String {
+    let position = |loc| thread.runtime.symbols.position(loc);
+    // Code that stands in no file is the VM's own: what calls `main`.
+    let written = frames.iter().copied().filter(|f| !matches!(f, Frame::At(_, loc) if position(*loc).is_none()));
     let mut text = String::new();
-    for frame in shorten(frames) {
+    for frame in shorten(&written.collect::<Vec<_>>()) {
         match frame {
             Frame::At(func, loc) => {
                 text += "  at ";
                 text += thread.runtime.module.funcs.get(func).map_or("?", |f| &f.name);
-                if let Some(at) = thread.runtime.symbols.position(loc) {
+                if let Some(at) = position(loc) {
                     text += &format!(" ({}:{})", at.path, at.line);
                 }
             }
