@@ -19,7 +19,7 @@
 //! Invariants: every class mentioned is complete in the module; `ClassKind::Concrete` means an object can exist (a class that is never constructed is `Abstract` here); every instruction has the position of its
 //! expression; every call its own call site.
 //!
-//! Lowering recurses over the tree, whose depth the parser bounds; it wants about 8 MiB of stack in a debug build at that bound.
+//! Lowering recurses over the tree, whose depth the parser and the checker bound, on a thread with room for that.
 
 mod body;
 mod calls;
@@ -55,21 +55,32 @@ use std::rc::Rc;
 /// Classes and functions together; beyond it, generic code is taken to need itself without end.
 const MAX_INSTANCES: usize = 50_000;
 
+/// Address space for the recursion, of which only what is used costs memory.
+const STACK: usize = 256 << 20;
+
 /// Lowers the whole program, or reports why it cannot be (`None`): generic code without end, or a program too large.
 /// `program` must be free of errors; it is only borrowed mutably because new types are interned on the way.
 pub fn lower(program: &mut Program, map: &SourceMap, sink: &mut Diagnostics) -> Option<Module> {
+    let lowered = std::thread::scope(|threads| {
+        let worker = std::thread::Builder::new().name("lower".to_string()).stack_size(STACK);
+        match worker.spawn_scoped(threads, || lower_here(program, map)) {
+            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => {
+                let message = format!("the system gives no thread to compile on: {error}");
+                Err(Diagnostic::new(Code::TooManyThings, Span::default(), message))
+            }
+        }
+    });
+    lowered.map_err(|diagnostic| sink.push(diagnostic)).ok()
+}
+
+fn lower_here(program: &mut Program, map: &SourceMap) -> Result<Module, Diagnostic> {
     let types = std::mem::take(&mut program.types);
     let mut cx = Cx::new(program, types, map);
     cx.run();
     let Cx { types, module, failure, .. } = cx;
     program.types = types;
-    match failure {
-        Some(diagnostic) => {
-            sink.push(diagnostic);
-            None
-        }
-        None => Some(module),
-    }
+    failure.map_or(Ok(module), Err)
 }
 
 /// What type parameters stand for in an instance.
