@@ -8,7 +8,7 @@ use super::{Cx, Subst, natives};
 use crate::sema::hir::{self, FunId, FunctionKind, GlobalId, LocalId};
 use crate::sema::types::Ty;
 use crate::source::Span;
-use jit::ir::{self, FieldId, FuncId, Loc, Op, SelectorId, TypeDesc};
+use jit::ir::{self, FieldId, FuncId, Loc, SelectorId, TypeDesc};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FunctionKey {
@@ -139,7 +139,7 @@ impl<'a> Cx<'a> {
         lowering.finish();
     }
 
-    /// `function` itself, if its result is represented as the selector's; else a function that converts it (an `Int` where the overridden method gives an `Int?`).
+    /// `function` itself, if its result is represented as the selector's; else a function that gives the other representation (for one that never returns, where the overridden method does).
     pub(super) fn bridge(&mut self, function: FuncId, selector: SelectorId) -> FuncId {
         let (from, to) = (self.function_ret(function), self.selector_info[selector].ret);
         let same = match (self.is_void(from), self.is_void(to)) {
@@ -153,12 +153,12 @@ impl<'a> Cx<'a> {
         let (name, params, loc) = (format!("{} (bridge)", target.name), target.params.clone(), target.loc);
         let bridge = self.declare_function(&name, params.clone(), to, loc);
         let mut lowering = FnLower::new(self, bridge, None, [].into(), to);
-        let args = (0..params.len()).map(|i| lowering.param(i)).collect();
-        let site = lowering.call_site(loc);
-        let value = lowering.op(Op::Call { func: function, args, site }, loc);
-        let value = lowering.value_or_unit(value, loc);
-        let value = lowering.convert(value, from, to, loc);
-        lowering.ret(Some(value), loc);
+        let args: Vec<ir::Value> = (0..params.len()).map(|i| lowering.param(i)).collect();
+        if let Ok((value, _)) = lowering.call_direct(function, &args, loc) {
+            let value = lowering.value_or_unit(value, loc);
+            let value = lowering.convert(value, from, to, loc);
+            lowering.ret(Some(value), loc);
+        }
         lowering.finish();
         bridge
     }
