@@ -24,7 +24,7 @@ pub(super) enum Origin {
     /// A class or interface of the program: a `TyKind::Class`.
     Declared(Ty),
     /// A function type.
-    Function(Ty),
+    Function,
     /// A closure or a function reference: below the class of its function type.
     Closure { function_class: ClassId, invoke: FuncId },
     /// Boxes and cells: `value` is what the one field holds.
@@ -38,7 +38,7 @@ pub(super) struct ClassInfo {
     instantiated: bool,
     /// First of the fields declared by this very class; they are numbered in a row.
     first_field: Option<FieldId>,
-    /// Function types: their one method.
+    /// Function types: their one method, once it is called.
     invoke: Option<SelectorId>,
     /// Selectors declared here that something calls.
     pub called: Vec<SelectorId>,
@@ -86,7 +86,7 @@ impl<'a> Cx<'a> {
         let name: Box<str> = self.type_name(ty).as_ref().into();
         let (kind, origin) = match *self.types.kind(ty) {
             TyKind::Class(class, ref args) => (self.declared_kind(class, args), Origin::Declared(ty)),
-            _ => (ClassKind::Abstract, Origin::Function(ty)),
+            _ => (ClassKind::Abstract, Origin::Function),
         };
         self.push_class(name, kind, origin)
     }
@@ -223,7 +223,7 @@ impl<'a> Cx<'a> {
     fn direct_supers(&mut self, class: ClassId) -> (Option<ClassId>, Vec<ClassId>) {
         match self.class_info[class].origin {
             Origin::Holder(_) => (None, Vec::new()),
-            Origin::Function(_) => (Some(self.object_class()), Vec::new()),
+            Origin::Function => (Some(self.object_class()), Vec::new()),
             Origin::Closure { function_class, .. } => (Some(function_class), Vec::new()),
             Origin::Declared(ty) => {
                 let (base, interfaces) = self.direct_super_types(ty);
@@ -246,9 +246,8 @@ impl<'a> Cx<'a> {
         (data.superclass, data.interfaces, data.fields) = (superclass, interfaces, fields);
         match self.class_info[class].origin {
             Origin::Declared(ty) => self.declare_fields(class, ty),
-            Origin::Function(ty) => self.declare_invoke(class, ty),
             Origin::Holder(ty) => self.complete_with_field(class, ty, true),
-            Origin::Closure { .. } => {}
+            Origin::Function | Origin::Closure { .. } => {}
         }
     }
 
@@ -265,21 +264,20 @@ impl<'a> Cx<'a> {
         self.blame = blame;
     }
 
-    fn declare_invoke(&mut self, class: ClassId, ty: Ty) {
-        let TyKind::Fun(params, ret) = self.types.kind(ty).clone() else { return };
+    /// The selector that calls a value of function type `ty`.
+    pub(super) fn invoke_selector(&mut self, ty: Ty) -> Option<SelectorId> {
+        let class = self.class_of(ty);
+        if let Some(known) = self.class_info[class].invoke {
+            return Some(known);
+        }
+        let TyKind::Fun(params, ret) = self.types.kind(ty).clone() else { return None };
+        self.complete(class);
         let this = TypeDesc::Ref { class, nullable: false };
         let params = std::iter::once(this).chain(params.iter().map(|&p| self.desc(p))).collect();
         let ret_desc = self.ret_desc(ret);
         let selector = self.module.selectors.push(ir::Selector { name: "invoke".into(), class, params, ret: ret_desc });
         self.selector_info.push(SelectorInfo::new("invoke", ret));
         self.class_info[class].invoke = Some(selector);
-    }
-
-    /// The selector that calls a value of function type `ty`.
-    pub(super) fn invoke_selector(&mut self, ty: Ty) -> Option<SelectorId> {
-        let class = self.class_of(ty);
-        self.complete(class);
-        let selector = self.class_info[class].invoke?;
         self.call_selector(selector);
         Some(selector)
     }
