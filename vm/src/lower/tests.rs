@@ -46,7 +46,8 @@ fn normalized(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let (code, comment) = line.split_once(" // ").map_or((line, None), |(code, comment)| (code, Some(comment)));
-        let code = code.rsplit_once(" @").map_or(code.to_string(), |(code, rest)| format!("{code}{}", rest.trim_start_matches(char::is_numeric)));
+        let code =
+            code.rsplit_once(" @").map_or(code.to_string(), |(code, rest)| format!("{code}{}", rest.trim_start_matches(char::is_numeric)));
         let mut rest = &code[..];
         while !rest.is_empty() {
             let word = rest.len() - rest.trim_start_matches(char::is_alphanumeric).len();
