@@ -28,7 +28,7 @@ fn each_rule_is_checked() {
 }
 
 fn sound() -> Module {
-    parse("class0 abstract \"A\" { field0 \"x\": int }\nsel0 class0 \"m\"(class0)\nfn0 \"f\"(int) -> int {\nblock0(v0: int):\n  v1 = iadd v0, v0\n  jump block1\nblock1():\n  return v1\n}").unwrap()
+    parse("class0 \"A\" { field0 \"x\": int }\nsel0 class0 \"m\"(class0)\nfn0 \"f\"(int) -> int {\nblock0(v0: int):\n  v1 = iadd v0, v0\n  jump block1\nblock1():\n  return v1\n}").unwrap()
 }
 
 /// What the text form cannot say.

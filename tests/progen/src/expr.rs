@@ -61,9 +61,10 @@ impl Generator<'_> {
         self.composite(scope, ty, depth - 1)
     }
 
-    /// For what is kept: as [`Generator::expr`].
+    /// For what is kept in a variable: the variable does not get a narrower type by it.
     pub fn stored(&mut self, scope: &mut Scope, ty: &Ty, depth: usize) -> String {
-        self.expr(scope, ty, depth)
+        let value = self.expr(scope, ty, depth);
+        if let Ty::Opt(inner) = ty { format!("maybe<{inner}>({value})") } else { value }
     }
 
     /// A constant, or an object made of constants.

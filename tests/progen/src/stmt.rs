@@ -225,7 +225,7 @@ impl Generator<'_> {
         if optional.is_empty() {
             // Make something to narrow.
             let ty = self.scalar();
-            let (x, value) = (self.fresh("x"), self.expr(scope, &opt(ty.clone()), 2));
+            let (x, value) = (self.fresh("x"), self.stored(scope, &opt(ty.clone()), 2));
             self.line(format!("let {x}: {} = {value}", opt(ty.clone())));
             scope.add(&x, opt(ty), false, true);
             return;
@@ -357,7 +357,7 @@ impl Generator<'_> {
 
     fn match_statement(&mut self, scope: &mut Scope) {
         let ty = self.choices.pick(&[Ty::Int, Ty::Int, Ty::Str, Ty::Bool, opt(Ty::Int)]).clone();
-        let subject = self.expr(scope, &ty, 2);
+        let subject = self.stored(scope, &ty, 2);
         let subject = if ty == Ty::Int && self.choices.chance(60) { format!("({subject} & 7)") } else { subject };
         let x = self.fresh("x");
         self.line(format!("let {x}: {ty} = {subject}"));

@@ -77,6 +77,9 @@ fun pick<T>(first: Bool, a: T, b: T): T = if first { a } else { b }
 
 fun twice<T>(by: (T) -> T, start: T): T = by(by(start))
 
+// Hides from flow analysis whether there is a value.
+fun maybe<T>(value: T?): T? = value
+
 fun orElse<T>(value: T?, other: T): T = value ?: other
 
 fun largest<T: Comparable<T>>(list: List<T>, start: T): T {

@@ -185,11 +185,12 @@ impl ModuleChecker<'_> {
         }
     }
 
-    /// Every class with instances answers what its superclasses and interfaces declare: a virtual call always finds a function.
+    /// Every class with instances answers those of its superclasses' and interfaces' selectors that some code calls: a virtual call always finds a function.
     fn understood(&mut self) {
         let m = self.module;
+        let called = called_selectors(m);
         let mut declared: SecondaryMap<ClassId, Vec<SelectorId>> = SecondaryMap::with_capacity(m.classes.len());
-        m.selectors.iter().for_each(|(id, s)| declared[s.class].push(id));
+        m.selectors.iter().filter(|(id, _)| called[*id]).for_each(|(id, s)| declared[s.class].push(id));
         for (id, class) in m.classes.iter().filter(|(_, c)| matches!(c.kind, ClassKind::Concrete | ClassKind::Array(_))) {
             // What a superclass with instances answers, its subclasses do too.
             let has_instances = |c: ClassId| matches!(m.classes[c].kind, ClassKind::Concrete | ClassKind::Array(_));
@@ -236,6 +237,23 @@ impl ModuleChecker<'_> {
             self.require(in_error, || format!("known {name} is no field of error"));
         }
     }
+}
+
+fn called_selectors(module: &Module) -> SecondaryMap<SelectorId, bool> {
+    let mut called = SecondaryMap::with_capacity(module.selectors.len());
+    let mut visit = |op: &Op| match op {
+        Op::CallVirtual { selector, .. } if exists(&module.selectors, *selector) => called[*selector] = true,
+        _ => {}
+    };
+    for func in module.funcs.values() {
+        func.insts.values().for_each(|inst| visit(&inst.op));
+        for block in func.blocks.values() {
+            if let Some(Terminator::Try { op, .. }) = &block.terminator {
+                visit(op);
+            }
+        }
+    }
+    called
 }
 
 /// Whether `id` is one of a map's keys.

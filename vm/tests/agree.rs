@@ -1,0 +1,151 @@
+//! Random programs ([`progen`]) run alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
+//!
+//! `AGREE_SEEDS=1000..2000` chooses the seeds. A program that shows a difference is made smaller and written to the target directory's `agree` folder.
+
+use jit::ir::verifier::verify;
+use jit::layout::Layout;
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use vm::diag::Diagnostics;
+use vm::runtime::{Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions};
+use vm::sema::{self, Scope};
+use vm::source::SourceMap;
+
+const STACK: u64 = 8 << 20;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Tier {
+    Interp,
+    #[cfg(feature = "native")]
+    Baseline,
+}
+
+const TIERS: &[Tier] = &[
+    Tier::Interp,
+    #[cfg(feature = "native")]
+    Tier::Baseline,
+];
+
+#[derive(PartialEq, Debug)]
+struct Outcome {
+    output: String,
+    errors: String,
+    status: ExitStatus,
+}
+
+fn compile(text: &str) -> Result<(SourceMap, jit::ir::Module), String> {
+    let mut map = SourceMap::new();
+    let mut errors = Diagnostics::new();
+    let units = sema::load_text(&mut map, Path::new("random.lang"), text.to_string(), &mut errors);
+    let (program, found) = sema::check(&units, Scope::Reachable);
+    errors.append(found);
+    let module = program.filter(|_| errors.is_empty()).and_then(|mut p| vm::lower::lower(&mut p, &map, &mut errors));
+    let Some(module) = module.filter(|_| errors.is_empty()) else { return Err(errors.render(&map, false)) };
+    let problems: Vec<String> = verify(&module).iter().map(|p| format!("{p}\n")).collect();
+    if problems.is_empty() { Ok((map, module)) } else { Err(format!("the verifier finds\n{}", problems.concat())) }
+}
+
+fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
+    let (map, module) = compile(text)?;
+    let (module, layout) = {
+        let layout = Layout::new(&module);
+        (Arc::new(module), Arc::new(layout))
+    };
+    let ((output, printed), (errors, complained)) = (Output::buffer(), Output::buffer());
+    let options = RuntimeOptions {
+        heap: Some(64 << 20),
+        stack: STACK,
+        gc_stress: NonZeroU32::new(gc_stress),
+        verify_heap: gc_stress != 0,
+        output,
+        errors,
+        ..RuntimeOptions::default()
+    };
+    let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
+    let engine: Arc<dyn Engine> = match tier {
+        Tier::Interp => Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)),
+        #[cfg(feature = "native")]
+        Tier::Baseline => {
+            let options = jit::native::Options { inline_alloc: gc_stress == 0, verify: true, ..jit::native::Options::default() };
+            Arc::new(vm::runtime::native::NativeEngine::new(&runtime, options).map_err(|e| e.to_string())?)
+        }
+    };
+    let status = runtime.run_main(engine).map_err(|e| e.to_string())?;
+    let text = |bytes: &std::sync::Mutex<Vec<u8>>| String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned();
+    Ok(Outcome { output: text(&printed), errors: text(&complained), status })
+}
+
+/// The first difference between the ways to run a program, or why it does not run at all.
+fn difference(text: &str) -> Option<String> {
+    let reference = match run(text, Tier::Interp, 0) {
+        Ok(outcome) => outcome,
+        Err(e) => return Some(e),
+    };
+    for &tier in TIERS {
+        for gc_stress in [0, 7] {
+            match run(text, tier, gc_stress) {
+                Ok(outcome) if outcome == reference => {}
+                Ok(outcome) => {
+                    return Some(describe(&reference, &outcome, &format!("{tier:?}, a collection every {gc_stress} allocations")));
+                }
+                Err(e) => return Some(format!("{tier:?}: {e}")),
+            }
+        }
+    }
+    None
+}
+
+fn describe(a: &Outcome, b: &Outcome, how: &str) -> String {
+    for (a, b, what) in [(&a.output, &b.output, "output"), (&a.errors, &b.errors, "errors")] {
+        if let Some((i, (a, b))) =
+            a.lines().map(Some).chain([None]).zip(b.lines().map(Some).chain([None])).enumerate().find(|(_, (a, b))| a != b)
+        {
+            return format!("{how}: line {} of the {what} is {b:?}, but {a:?} in the interpreter", i + 1);
+        }
+    }
+    format!("{how}: ends with {:?}, but {:?} in the interpreter", b.status, a.status)
+}
+
+/// Whether two differences look like the same fault: then the smaller program shows it too.
+fn kind(difference: &str) -> String {
+    let first = difference.lines().next().unwrap_or_default();
+    first.chars().filter(|c| !c.is_ascii_digit()).take(40).collect()
+}
+
+fn check(seeds: Range<u64>) {
+    let mut failures = Vec::new();
+    for seed in seeds {
+        let text = progen::generate(progen::Choices::from_seed(seed));
+        let Some(found) = difference(&text) else { continue };
+        let smaller = progen::shrink(&text, |t| difference(t).is_some_and(|d| kind(&d) == kind(&found)));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agree");
+        let path = folder.join(format!("{seed}.lang"));
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &smaller)).unwrap();
+        failures.push(format!("seed {seed}: {}\nsee {}", difference(&smaller).unwrap_or(found), path.display()));
+        if failures.len() >= 5 {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn random_programs_agree() {
+    let seeds = std::env::var("AGREE_SEEDS").ok().and_then(|s| {
+        let (from, to) = s.split_once("..")?;
+        Some(from.parse().ok()?..to.parse().ok()?)
+    });
+    check(seeds.unwrap_or(0..60));
+}
+
+/// Few bytes end in zeros, which mean the simplest choice every time: programs stay small and still make sense.
+#[test]
+fn bytes_make_programs_too() {
+    for length in [0, 1, 7, 50, 300] {
+        let bytes: Vec<u8> = (0..length).map(|i| (i * 37 + length) as u8).collect();
+        let text = progen::generate(progen::Choices::from_bytes(&bytes));
+        assert_eq!(difference(&text), None, "{length} bytes:\n{text}");
+    }
+}
