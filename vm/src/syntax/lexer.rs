@@ -297,18 +297,34 @@ impl<'a> Lexer<'a> {
             return logos;
         }
         if self.unknown_end != start {
-            let shown = if c.is_control() || c.is_whitespace() { format!("U+{:04X}", c as u32) } else { format!("`{c}`") };
+            let shown = match c {
+                '`' => "a backquote".to_string(),
+                c if c.is_control() || c.is_whitespace() => format!("U+{:04X}", c as u32),
+                c => format!("`{c}`"),
+            };
             let d = Diagnostic::new(Code::UnknownCharacter, self.span(start, end), format!("{shown} begins no token of the language"));
             self.sink.push(d.maybe_hint(unknown_hint(c)));
         }
-        if matches!(c, '#' | '@') {
-            let rest = logos.remainder();
-            let is_end = |x: char| if c == '#' { x == '\n' } else { !is_name_char(x) };
-            logos.bump(rest.find(is_end).unwrap_or(rest.len()));
+        match c {
+            // Another language's comment, preprocessor or annotation is left out as a whole.
+            '#' | '@' => {
+                let rest = logos.remainder();
+                let is_end = |x: char| if c == '#' { x == '\n' } else { !is_name_char(x) };
+                logos.bump(rest.find(is_end).unwrap_or(rest.len()));
+            }
+            '\\' => {}
+            c if is_invisible(c) => {}
+            _ if self.unknown_end != start => self.push(TokenKind::Unknown, start, end),
+            _ => {}
         }
         self.unknown_end = logos.span().end;
         logos
     }
+}
+
+/// What looks like a space or like nothing.
+fn is_invisible(c: char) -> bool {
+    c.is_control() || c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{feff}')
 }
 
 fn is_name_char(c: char) -> bool {

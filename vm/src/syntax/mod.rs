@@ -12,7 +12,10 @@ pub mod dump;
 
 pub mod fmt;
 
+mod fuzz;
+
 pub use dump::{Positions, dump_ast, dump_tokens};
 pub use fmt::format;
+pub use fuzz::fuzz_one;
 pub use lexer::lex;
 pub use parser::{MAX_DEPTH, parse};

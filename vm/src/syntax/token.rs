@@ -44,6 +44,8 @@ macro_rules! kinds {
             #[regex("[0-9]")]
             Int,
             Float,
+            /// A character that begins no token; reported by the lexer.
+            Unknown,
             /// `'a'`, quotes included.
             #[token("'")]
             Char,
@@ -84,6 +86,7 @@ macro_rules! kinds {
                     TokenKind::Newline => "a line break",
                     TokenKind::LineComment | TokenKind::BlockComment => "a comment",
                     TokenKind::Name => "a name",
+                    TokenKind::Unknown => "an unknown character",
                     TokenKind::Int | TokenKind::Float => "a number",
                     TokenKind::Char => "a character literal",
                     TokenKind::StrStart | TokenKind::StrText => "a string",

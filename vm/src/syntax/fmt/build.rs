@@ -477,28 +477,28 @@ impl<'a> Builder<'a> {
         let calls: Vec<usize> = (0..dots.len()).filter(is_call).map(|n| dots[n]).collect();
         let by_author = dots.iter().any(|&i| self.tokens[parts[i].first].newline);
         let breakable = calls.len() >= CHAIN || by_author;
-        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        let mut pieces: Vec<Vec<Doc>> = vec![Vec::new()];
         for (i, part) in parts.into_iter().enumerate() {
             let later_call = calls.first() != Some(&i) && calls.binary_search(&i).is_ok();
-            let out = if tail.is_empty() { &mut head } else { &mut tail };
+            let last = pieces.len() - 1;
             if i > 0 && breakable && part.kind == PartKind::Dot && (self.tokens[part.first].newline || later_call) {
                 let gap = self.gap(part.first);
-                out.extend(gap.trailing);
-                tail.push(Doc::soft());
-                tail.extend(gap.own);
-                tail.push(part.doc);
+                pieces[last].extend(gap.trailing);
+                let mut link = gap.own;
+                link.push(part.doc);
+                pieces.push(link);
                 continue;
             }
             if i > 0 {
-                self.plain_gap(part.first, out);
+                self.plain_gap(part.first, &mut pieces[last]);
             }
-            out.push(part.doc);
+            pieces[last].push(part.doc);
         }
-        if tail.is_empty() {
+        let head = pieces.remove(0);
+        if pieces.is_empty() {
             return Doc::concat(head);
         }
-        head.push(Doc::indent(INDENT, tail));
-        if by_author { Doc::broken(head) } else { Doc::group(head) }
+        Doc::chain(head, pieces.into_iter().map(Doc::concat).collect(), INDENT, by_author)
     }
 
     // Lists in brackets.

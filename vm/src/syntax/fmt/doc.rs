@@ -37,6 +37,13 @@ pub enum Kind {
         items: Vec<Doc>,
         broken: bool,
     },
+    /// A head and what follows it dot by dot: all in one line as far as the first block of several lines, or each link in a line of its own, deeper by `indent`.
+    Chain {
+        head: Vec<Doc>,
+        links: Vec<Doc>,
+        indent: usize,
+        broken: bool,
+    },
     /// A space and the contents, or where they do not fit behind it but in a line of their own, a line break (deeper by `indent`) and the contents.
     Hang {
         items: Vec<Doc>,
@@ -137,6 +144,12 @@ impl Doc {
         doc
     }
 
+    pub fn chain(head: Vec<Doc>, links: Vec<Doc>, indent: usize, broken: bool) -> Doc {
+        let all = || head.iter().chain(&links);
+        let (forces, blocky) = (broken || all().any(|d| d.forces), all().any(|d| d.blocky));
+        Doc { kind: Kind::Chain { head, links, indent, broken: forces }, forces, blocky }
+    }
+
     /// Contents with a block of several lines are moved to a line of their own only where `with_blocks`.
     pub fn hang(items: Vec<Doc>, indent: usize, with_blocks: bool) -> Doc {
         Doc::of(items, |items| Kind::Hang { items, indent, with_blocks })
@@ -158,6 +171,10 @@ enum Work<'a> {
     Doc(&'a Doc),
     Docs(&'a [Doc]),
     Fill(&'a [Doc], usize),
+    /// At a separator.
+    FillRest(&'a [Doc], usize),
+    /// Each in a line of its own.
+    Links(&'a [Doc]),
 }
 
 #[derive(Clone, Copy)]
@@ -202,6 +219,13 @@ impl<'a> Printer<'a> {
                 self.push(c.indent, c.mode, Work::Doc(first));
             }
             Work::Fill(items, indent) => self.fill(items, indent, c),
+            Work::FillRest(items, indent) => self.fill_rest(items, indent, c),
+            Work::Links([]) => {}
+            Work::Links([first, rest @ ..]) => {
+                self.newline(c.indent);
+                self.push(c.indent, c.mode, Work::Links(rest));
+                self.push(c.indent, Mode::Break, Work::Doc(first));
+            }
         }
     }
 
@@ -236,6 +260,7 @@ impl<'a> Printer<'a> {
                 self.push(c.indent, if stays { Mode::Flat } else { Mode::Break }, Work::Docs(items));
             }
             Kind::Fill { items, indent } => self.fill(items, *indent, c),
+            Kind::Chain { .. } => self.chain(doc, c),
             Kind::Hang { items, indent, with_blocks } => self.hang(doc, items, *indent, *with_blocks, c),
         }
     }
@@ -254,29 +279,45 @@ impl<'a> Printer<'a> {
         self.push(c.indent, if moves && !doc.blocky { Mode::Flat } else { Mode::Break }, Work::Docs(items));
     }
 
+    fn chain(&mut self, doc: &'a Doc, c: Command<'a>) {
+        let Kind::Chain { head, links, indent, broken } = &doc.kind else { return };
+        let flat = |work| Command { indent: c.indent, mode: Mode::Flat, work };
+        let in_one_line = !broken && (c.mode == Mode::Flat || self.fits(&[flat(Work::Docs(links)), flat(Work::Docs(head))], true));
+        let mode = if in_one_line && !doc.blocky { Mode::Flat } else { Mode::Break };
+        if in_one_line {
+            self.push(c.indent, mode, Work::Docs(links));
+        } else {
+            self.push(c.indent + indent, mode, Work::Links(links));
+        }
+        self.push(c.indent, mode, Work::Docs(head));
+    }
+
+    /// At a content.
     fn fill(&mut self, items: &'a [Doc], indent: usize, c: Command<'a>) {
-        let command = |mode, work| Command { indent: c.indent, mode, work };
-        let (content, separator, rest) = match items {
-            [] => return,
-            [content] => {
-                let flat = command(Mode::Flat, Work::Doc(content));
-                let mode = if self.fits(&[flat], true) { Mode::Flat } else { Mode::Break };
-                return self.stack.push(command(mode, Work::Doc(content)));
+        let [content, rest @ ..] = items else { return };
+        let flat = Command { indent: c.indent, mode: Mode::Flat, work: Work::Doc(content) };
+        let is_flat = !content.forces && !content.blocky && self.fits(&[flat], rest.is_empty());
+        self.push(c.indent, c.mode, Work::FillRest(rest, indent));
+        self.push(c.indent, if is_flat { Mode::Flat } else { Mode::Break }, Work::Doc(content));
+    }
+
+    /// At a separator: a line break where the next content does not fit behind it, but in a line of its own, or fits nowhere and could not even begin here.
+    fn fill_rest(&mut self, items: &'a [Doc], indent: usize, c: Command<'a>) {
+        let [separator, rest @ ..] = items else { return };
+        let flat = |doc| Command { indent: c.indent, mode: Mode::Flat, work: Work::Doc(doc) };
+        let breaks = match (&separator.kind, rest) {
+            (Kind::Hard, _) => true,
+            (Kind::Line, [next, after @ ..]) => {
+                let last = after.is_empty();
+                let open = Command { mode: Mode::Break, ..flat(next) };
+                !self.fits(&[flat(next), flat(separator)], last)
+                    && (self.fits_from(c.indent + indent, &[flat(next)], last) || !self.fits_open(&[open, flat(separator)]))
             }
-            [content, separator, rest @ ..] => (content, separator, rest),
+            _ => false,
         };
-        let flat = |doc| command(Mode::Flat, Work::Doc(doc));
-        let content_fits = self.fits(&[flat(content)], false);
-        let both_fit = match rest {
-            [] => content_fits,
-            [next] => self.fits(&[flat(next), flat(separator), flat(content)], true),
-            [next, ..] => self.fits(&[flat(next), flat(separator), flat(content)], false),
-        };
-        let breaks = !both_fit || matches!(separator.kind, Kind::Hard);
         let deeper = if breaks { c.indent + indent } else { c.indent };
         self.push(deeper, c.mode, Work::Fill(rest, if breaks { 0 } else { indent }));
         self.push(deeper, if breaks { Mode::Break } else { Mode::Flat }, Work::Doc(separator));
-        self.stack.push(command(if content_fits { Mode::Flat } else { Mode::Break }, Work::Doc(content)));
     }
 
     /// The commands (last first) reach the next line break before the line is full. With `rest`, what follows them is looked at, too.
@@ -285,8 +326,18 @@ impl<'a> Printer<'a> {
         self.fits_from(used, commands, rest)
     }
 
+    /// As [`Self::fits`], where groups may break.
+    fn fits_open(&self, commands: &[Command<'a>]) -> bool {
+        let used = self.column + usize::from(self.space);
+        self.measure(used, commands, false, true)
+    }
+
     /// As [`Self::fits`], in a line of which `used` columns are taken.
     fn fits_from(&self, used: usize, commands: &[Command<'a>], rest: bool) -> bool {
+        self.measure(used, commands, rest, false)
+    }
+
+    fn measure(&self, used: usize, commands: &[Command<'a>], rest: bool, open: bool) -> bool {
         let Some(mut left) = WIDTH.checked_sub(used) else { return false };
         let mut stack: Vec<(Mode, Work)> = commands.iter().map(|c| (c.mode, c.work)).collect();
         let mut following = if rest { self.stack.len() } else { 0 };
@@ -299,14 +350,17 @@ impl<'a> Printer<'a> {
                     (self.stack[following].mode, self.stack[following].work)
                 }
             };
+            let is_rest = open || (rest && following < self.stack.len());
             let doc = match work {
                 Work::Doc(doc) => doc,
-                Work::Docs([]) | Work::Fill([], _) => continue,
+                Work::Docs([]) | Work::Fill([], _) | Work::FillRest([], _) => continue,
+                Work::Links([]) => continue,
+                Work::Links(_) => return true,
                 Work::Docs([first, rest @ ..]) => {
                     stack.push((mode, Work::Docs(rest)));
                     first
                 }
-                Work::Fill([first, rest @ ..], indent) => {
+                Work::Fill([first, rest @ ..], indent) | Work::FillRest([first, rest @ ..], indent) => {
                     stack.push((mode, Work::Fill(rest, indent)));
                     first
                 }
@@ -316,7 +370,7 @@ impl<'a> Printer<'a> {
                 Kind::Suffix(_) => 0,
                 Kind::Hard | Kind::Blank => return true,
                 Kind::Line | Kind::Soft if mode == Mode::Break => return true,
-                Kind::Hang { .. } if mode == Mode::Break => return true,
+                Kind::Hang { .. } if mode == Mode::Break && is_rest => return true,
                 Kind::Hang { items, .. } => {
                     stack.push((mode, Work::Docs(items)));
                     1
@@ -327,8 +381,16 @@ impl<'a> Printer<'a> {
                     stack.push((mode, Work::Docs(items)));
                     0
                 }
+                Kind::Chain { head, links, broken, .. } => {
+                    let breaks = *broken || (mode == Mode::Break && is_rest);
+                    stack.push((Mode::Flat, if breaks { Work::Links(links) } else { Work::Docs(links) }));
+                    stack.push((Mode::Flat, Work::Docs(head)));
+                    0
+                }
                 Kind::Group { items, broken } => {
-                    stack.push((if *broken { Mode::Break } else { mode }, Work::Docs(items)));
+                    // What is asked about stays flat where it can; what follows it may break.
+                    let open = *broken || (mode == Mode::Break && is_rest);
+                    stack.push((if open { Mode::Break } else { Mode::Flat }, Work::Docs(items)));
                     0
                 }
             };

@@ -9,6 +9,7 @@ use crate::syntax::ast::{
 use crate::syntax::token::TokenKind;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn if_expr(&mut self) -> PResult<Expr> {
         let lo = self.bump().span.lo;
         if self.at(TokenKind::Let) || self.at(TokenKind::Var) {
@@ -37,6 +38,7 @@ impl Parser<'_> {
         Ok(Else::Block(self.block()?))
     }
 
+    #[inline(never)]
     pub(super) fn match_expr(&mut self) -> PResult<Expr> {
         let lo = self.bump().span.lo;
         let subject = Box::new(self.expr()?);
@@ -73,6 +75,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn end_of_arm(&mut self) {
         if self.cur.newline || matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof) {
             return;
@@ -90,6 +93,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn arm(&mut self) -> PResult<Arm> {
         let lo = self.cur.span.lo;
         let mut patterns = vec![self.pattern()?];
@@ -115,12 +119,17 @@ impl Parser<'_> {
                     .hint("write an `if` behind the `=>`, or instead of the `match`");
                 return Err(self.abort(d));
             }
-            _ => return Err(self.expected(Code::ExpectedToken, "`=>`")),
+            _ => {
+                let hint = "a pattern is a literal, a constant's name, `a..b`, `null`, `is Type` or `else`";
+                let d = self.expected_diag(Code::ExpectedToken, "`=>`").hint(hint);
+                return Err(self.abort(d));
+            }
         }
         let body = self.arm_body()?;
         Ok(Arm { patterns, body, span: self.span_from(lo) })
     }
 
+    #[inline(never)]
     fn arm_body(&mut self) -> PResult<ArmBody> {
         match self.cur.kind {
             TokenKind::LBrace => return Ok(ArmBody::Block(self.block()?)),
@@ -141,6 +150,7 @@ impl Parser<'_> {
 
     // Patterns.
 
+    #[inline(never)]
     fn pattern(&mut self) -> PResult<Pattern> {
         let lo = self.cur.span.lo;
         let kind = match self.cur.kind {
@@ -217,6 +227,7 @@ impl Parser<'_> {
 
     // Errors.
 
+    #[inline(never)]
     pub(super) fn try_expr(&mut self) -> PResult<Expr> {
         let token = self.bump();
         let body = self.block()?;
@@ -233,6 +244,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Try { body, catches, finally }, span: self.span_from(token.span.lo) })
     }
 
+    #[inline(never)]
     fn catch(&mut self) -> PResult<Catch> {
         if !self.at(TokenKind::Catch) {
             let d = self.diag(Code::BadCatch, "errors are caught with `catch`").hint("`catch (e: Error) { … }`");
@@ -296,6 +308,7 @@ impl Parser<'_> {
     }
 
     /// After the value of an assignment's target: the operator and the value.
+    #[inline(never)]
     pub(super) fn assignment(&mut self, lo: u32, target: Expr) -> PResult<Stmt> {
         let op_token = self.cur;
         let assignable = match &target.kind {

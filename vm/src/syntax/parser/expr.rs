@@ -130,6 +130,7 @@ impl Parser<'_> {
         infix_of(kind)
     }
 
+    #[inline(never)]
     fn operation(&mut self, left: Expr, infix: Infix, level: u8) -> PResult<Expr> {
         let lo = left.span.lo;
         self.mark(Role::Binary(level));
@@ -159,6 +160,8 @@ impl Parser<'_> {
         self.nested(|p| p.binary(min))
     }
 
+    #[cold]
+    #[inline(never)]
     fn chained(&mut self, level: u8) -> Abort {
         let (message, hint) = match level {
             prec::RANGE => ("ranges do not chain", "a step is written `for i in a..b step k`"),
@@ -172,41 +175,54 @@ impl Parser<'_> {
     fn casts(&mut self) -> PResult<Expr> {
         let mut value = self.prefix()?;
         while self.at(TokenKind::As) && self.same_line() {
-            self.mark(Role::Binary(prec::CAST));
-            let as_end = self.bump().span.hi;
-            let adjacent = self.cur.span.lo == as_end;
-            if self.at(TokenKind::Bang) && adjacent {
-                let d = self
-                    .diag(Code::ForeignSyntax, "there is no `as!`")
-                    .hint("`x as T` throws a `CastError` where it fails, `x as? T` gives null");
-                return Err(self.abort(d));
-            }
-            let safe = adjacent && self.at(TokenKind::Question);
-            if safe {
-                self.mark(Role::SafeCast);
-                self.bump();
-            }
-            let ty = self.ty_in_expr()?;
-            let span = Span::new(value.span.lo, self.prev_end);
-            value = Expr { kind: ExprKind::Cast { value: Box::new(value), ty, safe }, span };
+            value = self.cast(value)?;
             self.grow()?;
         }
         Ok(value)
     }
 
+    #[inline(never)]
+    fn cast(&mut self, value: Expr) -> PResult<Expr> {
+        self.mark(Role::Binary(prec::CAST));
+        let as_end = self.bump().span.hi;
+        let adjacent = self.cur.span.lo == as_end;
+        if self.at(TokenKind::Bang) && adjacent {
+            let d = self
+                .diag(Code::ForeignSyntax, "there is no `as!`")
+                .hint("`x as T` throws a `CastError` where it fails, `x as? T` gives null");
+            return Err(self.abort(d));
+        }
+        let safe = adjacent && self.at(TokenKind::Question);
+        if safe {
+            self.mark(Role::SafeCast);
+            self.bump();
+        }
+        let ty = self.ty_in_expr()?;
+        let span = Span::new(value.span.lo, self.prev_end);
+        Ok(Expr { kind: ExprKind::Cast { value: Box::new(value), ty, safe }, span })
+    }
+
     fn prefix(&mut self) -> PResult<Expr> {
-        let op = match self.cur.kind {
-            TokenKind::Minus => UnaryOp::Neg,
-            TokenKind::Bang | TokenKind::BangBang => UnaryOp::Not,
-            TokenKind::Tilde => UnaryOp::BitNot,
+        match self.cur.kind {
+            TokenKind::Minus => self.unary(UnaryOp::Neg),
+            TokenKind::Bang | TokenKind::BangBang => self.unary(UnaryOp::Not),
+            TokenKind::Tilde => self.unary(UnaryOp::BitNot),
             _ => {
                 let start = self.cur.span.lo;
                 let object = self.primary()?;
-                return self.postfix(object, start);
+                self.postfix(object, start)
             }
-        };
+        }
+    }
+
+    #[inline(never)]
+    fn unary(&mut self, op: UnaryOp) -> PResult<Expr> {
         self.mark(Role::Prefix);
         let token = self.bump();
+        if !starts_expr(self.cur.kind) {
+            let d = self.operand_missing(token.span);
+            return Err(self.abort(d));
+        }
         let operand = self.nested(Self::prefix)?;
         let lo = token.span.lo;
         if token.kind == TokenKind::BangBang {
@@ -241,6 +257,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.span_from(lo) })
     }
 
+    #[inline(never)]
     fn postfix(&mut self, mut object: Expr, lo: u32) -> PResult<Expr> {
         loop {
             let continues = self.same_line();
@@ -279,11 +296,12 @@ impl Parser<'_> {
 
     fn member_name(&mut self) -> PResult<Name> {
         if self.cur.newline && self.cur.kind.is_keyword() {
-            return Err(self.expected(Code::ExpectedName, "a member's name"));
+            return Err(self.expected(Code::ExpectedName, "the name of a member"));
         }
-        self.name("a member's name")
+        self.name("a member")
     }
 
+    #[inline(never)]
     fn call(&mut self, callee: Expr, type_args: Vec<crate::syntax::ast::TypeExpr>, lo: u32) -> PResult<Expr> {
         let args = self.args()?;
         let kind = ExprKind::Call { callee: Box::new(callee), type_args, args };
@@ -316,7 +334,7 @@ impl Parser<'_> {
             }
             TokenKind::LParen if self.at_lambda() => return self.lambda(),
             TokenKind::LParen => return self.paren(),
-            TokenKind::LBracket => ExprKind::Array(self.list(TokenKind::RBracket, Self::expr)?),
+            TokenKind::LBracket => self.array()?,
             TokenKind::StrStart => return self.string(),
             TokenKind::Int | TokenKind::Float | TokenKind::Char => self.literal(token),
             TokenKind::True | TokenKind::False => {
@@ -331,18 +349,25 @@ impl Parser<'_> {
             TokenKind::Try => return self.try_expr(),
             TokenKind::Break => self.just(ExprKind::Break),
             TokenKind::Continue => self.just(ExprKind::Continue),
-            TokenKind::Throw => {
-                self.bump();
-                ExprKind::Throw(Box::new(self.expr()?))
-            }
-            TokenKind::Return => {
-                self.bump();
-                let has_value = self.same_line() && starts_expr(self.cur.kind);
-                ExprKind::Return(if has_value { Some(Box::new(self.expr()?)) } else { None })
-            }
+            TokenKind::Throw | TokenKind::Return => self.jump()?,
             _ => return Err(self.expr_expected()),
         };
         Ok(Expr { kind, span: self.span_from(lo) })
+    }
+
+    #[inline(never)]
+    fn array(&mut self) -> PResult<ExprKind> {
+        Ok(ExprKind::Array(self.list(TokenKind::RBracket, Self::expr)?))
+    }
+
+    /// `throw` and `return`
+    #[inline(never)]
+    fn jump(&mut self) -> PResult<ExprKind> {
+        if self.bump().kind == TokenKind::Throw {
+            return Ok(ExprKind::Throw(Box::new(self.expr()?)));
+        }
+        let has_value = self.same_line() && starts_expr(self.cur.kind);
+        Ok(ExprKind::Return(if has_value { Some(Box::new(self.expr()?)) } else { None }))
     }
 
     fn just(&mut self, kind: ExprKind) -> ExprKind {
@@ -350,6 +375,7 @@ impl Parser<'_> {
         kind
     }
 
+    #[inline(never)]
     fn paren(&mut self) -> PResult<Expr> {
         let lo = self.cur.span.lo;
         if self.nth_kind(1) == TokenKind::RParen {
@@ -361,6 +387,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
+    #[inline(never)]
     fn super_receiver(&mut self) -> PResult<ExprKind> {
         let token = self.bump();
         let is_call = self.at(TokenKind::Dot)
@@ -380,6 +407,7 @@ impl Parser<'_> {
 
     // Literals.
 
+    #[inline(never)]
     fn literal(&mut self, token: Token) -> ExprKind {
         let text = self.text_of(token.span);
         let kind = match token.kind {
@@ -412,6 +440,8 @@ impl Parser<'_> {
     }
 
     /// Reports what is wrong with a literal whose text begins at `lo`. Several in one token are all worth reporting.
+    #[cold]
+    #[inline(never)]
     pub(super) fn literal_error(&mut self, lo: u32, error: LiteralError) {
         if self.dead {
             return;
@@ -420,6 +450,7 @@ impl Parser<'_> {
         self.sink.push(Diagnostic::new(error.code, span, error.message).maybe_hint(error.hint));
     }
 
+    #[inline(never)]
     fn string(&mut self) -> PResult<Expr> {
         let lo = self.bump().span.lo;
         let mut parts = Vec::new();
@@ -457,6 +488,8 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Str(parts), span: self.span_from(lo) })
     }
 
+    #[cold]
+    #[inline(never)]
     fn report_increment(&mut self) {
         let (op, text) = if self.at(TokenKind::PlusPlus) { ("+=", "++") } else { ("-=", "--") };
         let d =
@@ -464,6 +497,8 @@ impl Parser<'_> {
         self.report(d);
     }
 
+    #[cold]
+    #[inline(never)]
     fn expr_expected(&mut self) -> Abort {
         if matches!(self.cur.kind, TokenKind::PlusPlus | TokenKind::MinusMinus) {
             self.report_increment();

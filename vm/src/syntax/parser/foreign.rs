@@ -74,6 +74,12 @@ fn operator_hint(word: &str) -> Option<&'static str> {
 }
 
 impl Parser<'_> {
+    /// At another language's word for an operator.
+    pub(super) fn foreign_operator(&self) -> Option<Diagnostic> {
+        let hint = self.cur_name().and_then(operator_hint)?;
+        Some(self.foreign(format!("there is no operator {}", self.found()), hint))
+    }
+
     fn foreign(&self, message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
         self.diag(Code::ForeignSyntax, message).hint(hint)
     }
@@ -86,6 +92,7 @@ impl Parser<'_> {
     // Expressions.
 
     /// `new Foo()`, `not x`.
+    #[inline(never)]
     pub(super) fn foreign_primary(&mut self) -> Option<PResult<Expr>> {
         let word = self.cur_name()?;
         let next = self.nth(1);
@@ -105,6 +112,7 @@ impl Parser<'_> {
     }
 
     /// The current token cannot begin an expression: why somebody might have thought so.
+    #[inline(never)]
     pub(super) fn foreign_expr(&mut self) -> Option<Diagnostic> {
         use TokenKind::*;
         let found = self.found();
@@ -139,14 +147,20 @@ impl Parser<'_> {
             kind if self.cur.newline && is_line_operator(kind) => self
                 .diag(Code::ExpectedExpression, format!("a line cannot begin with {found}"))
                 .hint("to go on with the line above, end that with the operator, or put the expression in parentheses"),
-            kind if self.opens.is_empty() && self.cur.newline && kind.starts_statement() => self
-                .diag(Code::ExpectedExpression, format!("expected an expression, found {found}"))
-                .hint("something is missing at the end of the line above"),
+            RBrace | Eof | Semi if self.opens.is_empty() => self.missing_here(&found),
+            kind if self.opens.is_empty() && self.cur.newline && kind.starts_statement() => self.missing_here(&found),
             _ => return None,
         })
     }
 
+    /// The line above, or the block, is over too early.
+    fn missing_here(&self, found: &str) -> Diagnostic {
+        let at = if self.cur.newline { Span::new(self.prev_end, self.prev_end) } else { self.cur.span };
+        Diagnostic::new(Code::ExpectedExpression, at, format!("expected an expression before {found}"))
+    }
+
     /// Nothing that could be the right operand of the operator at `op`.
+    #[inline(never)]
     pub(super) fn operand_missing(&mut self, op: Span) -> Diagnostic {
         let op_text = self.text_of(op);
         let adjacent = self.cur.span.lo == op.hi;
@@ -161,8 +175,8 @@ impl Parser<'_> {
             _ => {}
         }
         if self.cur.newline && !is_line_operator(self.cur.kind) {
-            let d = Diagnostic::new(Code::ExpectedExpression, op, format!("expected an expression after `{op_text}`"));
-            return d.hint(format!("the next line begins with {}", self.found()));
+            let message = format!("expected an expression after `{op_text}`, found {}", self.found());
+            return Diagnostic::new(Code::ExpectedExpression, op, message);
         }
         if let Some(d) = self.foreign_expr() {
             return d;
@@ -192,6 +206,7 @@ impl Parser<'_> {
             TokenKind::Ellipsis => "a range is written `a..b`, or `a..<b` without its end",
             TokenKind::FatArrow | TokenKind::Arrow => "a closure's parameters are names: `x => …`, `(x, y: Int) => …`",
             TokenKind::LBrace => "a closure is written `x => …` or `() => { … }`",
+            TokenKind::Colon => "types stand in declarations and in a closure's parameters, which are names only: `(x: Int, y) => …`",
             kind if starts_expr(kind) => "a comma stands between two items",
             _ => return None,
         };
@@ -210,6 +225,7 @@ impl Parser<'_> {
     }
 
     /// A statement that began at token `start` is over, but its line goes on.
+    #[inline(never)]
     pub(super) fn statement_end_expected(&self, start: usize) -> Diagnostic {
         use TokenKind::*;
         if let Some(d) = self.assign_as_expression() {
@@ -217,8 +233,8 @@ impl Parser<'_> {
         }
         let first = self.tokens[start];
         let word = if first.kind == Name { self.text_of(first.span) } else { "" };
-        if let Some(hint) = self.cur_name().and_then(operator_hint) {
-            return self.foreign(format!("there is no operator {}", self.found()), hint);
+        if let Some(d) = self.foreign_operator() {
+            return d;
         }
         let d = self.expected_end_diag(format!("expected the end of the statement, found {}", self.found()));
         match self.cur.kind {
@@ -245,7 +261,7 @@ impl Parser<'_> {
             StrStart | Int | Float | Name if self.pos == start + 1 && !word.is_empty() => {
                 d.hint(format!("a call has parentheses: `{word}(…)`"))
             }
-            kind if starts_expr(kind) => d.hint("a line break or `;` stands between two statements"),
+            kind if starts_expr(kind) || kind.starts_statement() => d.hint("a line break or `;` stands between two statements"),
             _ => d,
         }
     }
@@ -264,6 +280,7 @@ impl Parser<'_> {
     }
 
     /// A statement that begins with a name as none does here; `None`: it is none of those known.
+    #[inline(never)]
     pub(super) fn foreign_statement(&mut self) -> Option<PResult<StmtKind>> {
         let word = self.cur_name()?;
         let next = self.nth(1);
@@ -303,6 +320,7 @@ impl Parser<'_> {
         Ok(self.statement_inner()?.kind)
     }
 
+    #[inline(never)]
     fn local_declaration_of_function(&mut self) -> PResult<StmtKind> {
         let lo = self.cur.span.lo;
         self.nested(|p| p.function(Modifiers::default(), lo, Place::File))?;
@@ -310,6 +328,7 @@ impl Parser<'_> {
     }
 
     /// `for (…)`: with `in` it is only the parentheses that are wrong.
+    #[inline(never)]
     pub(super) fn foreign_for(&mut self) -> PResult<StmtKind> {
         let skip = match (self.nth_kind(1), self.nth_kind(2)) {
             (TokenKind::Let | TokenKind::Var, TokenKind::Name) | (TokenKind::Name, TokenKind::Name) if !self.is_in(2) => 2,
@@ -342,21 +361,22 @@ impl Parser<'_> {
         matches!(token.kind, TokenKind::In | TokenKind::Colon) || (token.kind == TokenKind::Name && self.text_of(token.span) == "of")
     }
 
-    fn c_style_for(&mut self) -> PResult<StmtKind> {
+    pub(super) fn c_style_for(&mut self) -> PResult<StmtKind> {
         let d = self
             .diag(Code::BadFor, "there is no `for (…; …; …)`")
             .hint("count with `for i in 0..<n { … }` or `for i in 9..0 step -1 { … }`, or use `while`");
         self.report(d);
+        let parens = self.at(TokenKind::LParen);
         let mut depth = 0u32;
         loop {
             match self.cur.kind {
                 TokenKind::Eof | TokenKind::LBrace | TokenKind::RBrace => break,
                 TokenKind::LParen => depth += 1,
-                TokenKind::RParen => depth -= 1,
+                TokenKind::RParen => depth = depth.saturating_sub(1),
                 _ => {}
             }
             self.bump();
-            if depth == 0 {
+            if (parens && depth == 0) || (!parens && self.cur.newline) {
                 break;
             }
         }
@@ -366,6 +386,7 @@ impl Parser<'_> {
 
     // Patterns.
 
+    #[inline(never)]
     pub(super) fn foreign_pattern(&mut self) -> Option<Diagnostic> {
         if self.at(TokenKind::In) {
             return Some(self.foreign("a pattern has no `in`", "write the range alone: `1..5 => …`"));
@@ -434,7 +455,7 @@ impl Parser<'_> {
             self.bump();
             return Some(self.var_rest(Mutability::Let, lo, "a variable"));
         }
-        if !self.at_type_then_name() || self.cur_name().is_some_and(|w| declaration_hint(w).is_some()) {
+        if !self.at_type_then_name() || self.cur_name().is_some_and(is_other_word) {
             return None;
         }
         let (at, ty_hint) = self.type_then_name_text();
@@ -459,7 +480,10 @@ impl Parser<'_> {
             return false;
         }
         scan.bump();
-        scan.token().newline || matches!(scan.kind, TokenKind::Eq | TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof)
+        // Without a value it may be anything, unless it looks like a type.
+        let is_type = self.cur_name().is_some_and(looks_like_type);
+        scan.kind == TokenKind::Eq
+            || (is_type && (scan.token().newline || matches!(scan.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof)))
     }
 
     /// For `Type name` at the current token: where the type stands, and `name: Type` as it is written here.
@@ -478,6 +502,10 @@ impl Parser<'_> {
         if !self.at(TokenKind::Name) || !matches!(self.nth_kind(1), TokenKind::Name | TokenKind::Lt) {
             return Ok(None);
         }
+        if self.cur_name() == Some("vararg") {
+            let d = self.foreign("a function has a fixed number of parameters", "declare one of type `Array<T>` or `List<T>`");
+            return Err(self.abort(d));
+        }
         let mut scan = self.scan_from_here();
         if !scan.ty() || scan.kind != TokenKind::Name {
             return Ok(None);
@@ -494,7 +522,11 @@ impl Parser<'_> {
     pub(super) fn var_hint(&self, name: Span) -> Option<String> {
         let name = self.text_of(name);
         match self.cur.kind {
-            TokenKind::Name => Some(format!("the type stands behind the name: `let {}: {name} = …`", self.cur_name()?)),
+            TokenKind::Name => {
+                let word = self.cur_name()?;
+                let (name, ty) = if looks_like_type(word) { (name, word) } else { (word, name) };
+                Some(format!("the type stands behind the name, after a `:`: `let {name}: {} = …`", own_type(ty)))
+            }
             TokenKind::Comma => Some("a declaration names one variable".to_string()),
             TokenKind::In => Some("a loop is written `for x in xs { … }`".to_string()),
             kind if starts_expr(kind) => Some(format!("write `let {name} = …`")),
@@ -551,6 +583,18 @@ impl Parser<'_> {
             _ => return None,
         })
     }
+}
+
+/// Words that mean something else than a type before a name.
+fn is_other_word(word: &str) -> bool {
+    declaration_hint(word).is_some()
+        || modifier_hint(word).is_some()
+        || operator_hint(word).is_some()
+        || matches!(word, "new" | "await" | "step")
+}
+
+fn looks_like_type(word: &str) -> bool {
+    own_type(word) != word || word.starts_with(char::is_uppercase)
 }
 
 /// This language's name for another's type.

@@ -54,12 +54,17 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn import(&mut self) -> PResult<Import> {
         let lo = self.bump().span.lo;
         let text_only =
             self.nth_kind(1) == TokenKind::StrEnd || (self.nth_kind(1) == TokenKind::StrText && self.nth_kind(2) == TokenKind::StrEnd);
         if !self.at(TokenKind::StrStart) || !text_only {
-            let d = self.expected_diag(Code::ExpectedToken, "the path of a file as a string").hint("for example `import \"shapes.lang\"`");
+            let d = match self.at(TokenKind::StrStart) {
+                true => self.diag(Code::ExpectedToken, "an import's path has no `${…}`"),
+                false => self.expected_diag(Code::ExpectedToken, "the path of a file as a string"),
+            };
+            let d = d.hint("for example `import \"shapes.lang\"`");
             return Err(self.abort(d));
         }
         self.bump();
@@ -124,6 +129,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn no_item(&mut self, lo: u32) -> PResult<Item> {
         if let Some(result) = self.foreign_item(lo) {
             return result;
@@ -197,6 +203,7 @@ impl Parser<'_> {
     // Functions.
 
     /// The current token is the `fun` (or what was reported in its place).
+    #[inline(never)]
     pub(super) fn function(&mut self, modifiers: Modifiers, lo: u32, place: Place) -> PResult<FunDecl> {
         self.bump();
         if self.at(TokenKind::Lt) {
@@ -300,6 +307,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn check_body(&mut self, decl: &FunDecl, place: Place) {
         let bodiless = decl.modifiers.is_abstract.or(decl.modifiers.is_native);
         let name = &decl.name;
@@ -326,6 +334,7 @@ impl Parser<'_> {
 
     // Classes.
 
+    #[inline(never)]
     fn class(&mut self, modifiers: Modifiers, lo: u32) -> PResult<ClassDecl> {
         self.bump();
         let name = self.name("a class")?;
@@ -479,6 +488,7 @@ impl Parser<'_> {
         self.abort(d)
     }
 
+    #[inline(never)]
     fn interface(&mut self, lo: u32) -> PResult<InterfaceDecl> {
         self.bump();
         let name = self.name("an interface")?;
@@ -504,6 +514,7 @@ impl Parser<'_> {
         Err(self.member_expected("an interface holds `fun` declarations only"))
     }
 
+    #[inline(never)]
     fn object(&mut self, lo: u32) -> PResult<ObjectDecl> {
         self.bump();
         let name = self.name("an object")?;

@@ -3,7 +3,7 @@
 use super::types::Scan;
 use super::{PResult, Parser};
 use crate::diag::Code;
-use crate::syntax::ast::{Block, Expr, ExprKind, LambdaBody, LambdaParam};
+use crate::syntax::ast::{Block, Expr, ExprKind, LambdaBody, LambdaParam, TypeExpr};
 use crate::syntax::token::TokenKind;
 
 impl Parser<'_> {
@@ -18,9 +18,18 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn lambda(&mut self) -> PResult<Expr> {
         let lo = self.cur.span.lo;
-        let (params, ret) = if self.at(TokenKind::Name) {
+        let (params, ret) = self.lambda_head()?;
+        let body = self.lambda_body()?;
+        Ok(Expr { kind: ExprKind::Lambda { params, ret, body }, span: self.span_from(lo) })
+    }
+
+    /// Up to and with the `=>`.
+    #[inline(never)]
+    fn lambda_head(&mut self) -> PResult<(Vec<LambdaParam>, Option<TypeExpr>)> {
+        let head = if self.at(TokenKind::Name) {
             let name = self.name("a parameter")?;
             (vec![LambdaParam { name, ty: None }], None)
         } else {
@@ -37,8 +46,7 @@ impl Parser<'_> {
         } else {
             self.expect(TokenKind::FatArrow, None)?;
         }
-        let body = self.lambda_body()?;
-        Ok(Expr { kind: ExprKind::Lambda { params, ret, body }, span: self.span_from(lo) })
+        Ok(head)
     }
 
     fn lambda_param(&mut self) -> PResult<LambdaParam> {
@@ -47,6 +55,7 @@ impl Parser<'_> {
         Ok(LambdaParam { name, ty })
     }
 
+    #[inline(never)]
     fn lambda_body(&mut self) -> PResult<LambdaBody> {
         if self.at(TokenKind::LBrace) {
             return Ok(LambdaBody::Block(self.block()?));
@@ -56,8 +65,13 @@ impl Parser<'_> {
         if !(self.cur.kind.is_assign() && self.same_line()) {
             return Ok(LambdaBody::Expr(Box::new(value)));
         }
-        // `x => sum += x`: a block of one statement.
-        let stmt = self.assignment(lo, value)?;
+        self.assignment_body(lo, value)
+    }
+
+    /// `x => sum += x`: a block of one statement.
+    #[inline(never)]
+    fn assignment_body(&mut self, lo: u32, target: Expr) -> PResult<LambdaBody> {
+        let stmt = self.assignment(lo, target)?;
         let span = stmt.span;
         Ok(LambdaBody::Block(Block { stmts: vec![stmt], span }))
     }

@@ -200,6 +200,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Reports, and gives up the rest of the file: its structure cannot be known without following all of it.
+    #[cold]
+    #[inline(never)]
     fn too_deep(&mut self, message: &str, hint: &str) -> Abort {
         let d = Diagnostic::new(Code::TooDeep, self.cur.span, message).label(format!("more than {MAX_DEPTH} levels")).hint(hint);
         self.report(d);
@@ -211,13 +213,24 @@ impl<'a> Parser<'a> {
 
     // Errors.
 
+    #[cold]
+    #[inline(never)]
     fn report(&mut self, d: Diagnostic) {
-        if !self.dead && self.blamed != Some(self.pos) {
+        if !self.dead && self.blamed != Some(self.pos) && !self.lexer_blamed() {
             self.blamed = Some(self.pos);
             self.sink.push(d);
         }
     }
 
+    /// The lexer has reported something here: an unknown character, or that a string before is not closed.
+    fn lexer_blamed(&self) -> bool {
+        let before = self.pos.checked_sub(1).map(|i| self.tokens[i]);
+        self.at(TokenKind::Unknown)
+            || before.is_some_and(|t| t.kind == TokenKind::Unknown || (t.kind == TokenKind::StrEnd && t.span.lo == t.span.hi))
+    }
+
+    #[cold]
+    #[inline(never)]
     fn abort(&mut self, d: Diagnostic) -> Abort {
         self.report(d);
         Abort
@@ -229,6 +242,8 @@ impl<'a> Parser<'a> {
     }
 
     /// The current token as messages show it.
+    #[cold]
+    #[inline(never)]
     fn found(&self) -> String {
         match self.cur.kind {
             TokenKind::Name | TokenKind::Int | TokenKind::Float | TokenKind::Char => {
@@ -242,16 +257,22 @@ impl<'a> Parser<'a> {
     }
 
     /// "expected …, found …" at the current token.
+    #[cold]
+    #[inline(never)]
     fn expected(&mut self, code: Code, what: &str) -> Abort {
         let d = self.expected_diag(code, what);
         self.abort(d)
     }
 
+    #[cold]
+    #[inline(never)]
     fn expected_diag(&self, code: Code, what: &str) -> Diagnostic {
-        if self.cur.newline
-            && self.cur.kind.starts_statement()
-            && let Some(&open) = self.opens.last()
-        {
+        let over = match self.cur.kind {
+            TokenKind::Eof => true,
+            TokenKind::RBrace => self.cur.newline,
+            kind => self.cur.newline && kind.starts_statement(),
+        };
+        if over && let Some(&open) = self.opens.last() {
             return self.unclosed(open);
         }
         self.diag(code, format!("expected {what}, found {}", self.found()))
@@ -265,6 +286,8 @@ impl<'a> Parser<'a> {
         Err(self.abort(d))
     }
 
+    #[cold]
+    #[inline(never)]
     fn unclosed(&self, open: Span) -> Diagnostic {
         let text = self.text_of(open);
         let close = match text {
@@ -284,10 +307,10 @@ impl<'a> Parser<'a> {
         }
         if self.cur.kind.is_keyword() && self.same_line() {
             let text = self.text_of(self.cur.span);
-            let d = self.diag(Code::KeywordAsName, format!("`{text}` is a keyword and cannot be {what}"));
+            let d = self.diag(Code::KeywordAsName, format!("`{text}` is a keyword and cannot name {what}"));
             return Err(self.abort(d.hint(format!("choose another name, for example `{text}_`"))));
         }
-        Err(self.expected(Code::ExpectedName, what))
+        Err(self.expected(Code::ExpectedName, &format!("the name of {what}")))
     }
 
     // Lists in brackets.
@@ -305,6 +328,8 @@ impl<'a> Parser<'a> {
         Ok(result)
     }
 
+    #[cold]
+    #[inline(never)]
     fn missing_close(&mut self, open: Span, close: TokenKind) -> Abort {
         if self.at(TokenKind::Eof) || self.at(TokenKind::RBrace) {
             let d = self.unclosed(open);
@@ -313,9 +338,14 @@ impl<'a> Parser<'a> {
         if let Some(d) = self.assign_as_expression() {
             return self.abort(d);
         }
-        let mut d = self.expected_diag(Code::ExpectedToken, &format!("`,` or {}", close.describe()));
+        // Where a list goes on with a comma, this is none.
+        let comma = self.at(TokenKind::Comma);
+        let what = if comma { close.describe().to_string() } else { format!("`,` or {}", close.describe()) };
+        let mut d = self.expected_diag(Code::ExpectedToken, &what);
         if d.code == Code::ExpectedToken {
-            d = d.secondary(open, "opened here").maybe_hint(self.bracket_hint());
+            let hint =
+                if comma { Some("there are no tuples: two values stand in a `Pair(a, b)`".to_string()) } else { self.bracket_hint() };
+            d = d.secondary(open, "opened here").maybe_hint(hint);
         }
         self.abort(d)
     }
@@ -337,6 +367,8 @@ impl<'a> Parser<'a> {
     // Recovery.
 
     /// After an error in a statement that began at token `start`: skips to where the next one may begin.
+    #[cold]
+    #[inline(never)]
     fn sync_statement(&mut self, start: usize) {
         let mut parens = self.opens.len();
         self.opens.clear();

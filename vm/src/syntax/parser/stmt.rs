@@ -29,9 +29,7 @@ impl Parser<'_> {
     /// `{ statements }`. Where the braces are missing around one statement, that is reported and the statement taken.
     pub(super) fn block(&mut self) -> PResult<Block> {
         if !self.at(TokenKind::LBrace) {
-            let recoverable = self.opens.is_empty() && !self.cur.newline && starts_expr(self.cur.kind);
-            let abort = self.block_expected();
-            return if recoverable { self.nested(Self::single_statement) } else { Err(abort) };
+            return self.block_without_braces();
         }
         let open = self.bump().span;
         let opens = std::mem::take(&mut self.opens);
@@ -40,12 +38,32 @@ impl Parser<'_> {
         Ok(Block { stmts, span: self.span_from(open.lo) })
     }
 
+    #[cold]
+    #[inline(never)]
+    fn block_without_braces(&mut self) -> PResult<Block> {
+        let operator = self.foreign_operator().is_some();
+        let then = self.cur_name() == Some("then");
+        let abort = self.block_expected();
+        if then {
+            self.bump();
+        }
+        if then && self.at(TokenKind::LBrace) {
+            return self.nested(Self::block);
+        }
+        if operator || !self.opens.is_empty() || self.cur.newline || !starts_expr(self.cur.kind) {
+            return Err(abort);
+        }
+        self.nested(Self::single_statement)
+    }
+
+    #[inline(never)]
     fn single_statement(&mut self) -> PResult<Block> {
         let stmt = self.statement_inner()?;
         let span = stmt.span;
         Ok(Block { stmts: vec![stmt], span })
     }
 
+    #[inline(never)]
     pub(super) fn block_expected(&mut self) -> Abort {
         let hint = match self.cur.kind {
             TokenKind::Colon => Some("blocks stand in braces: `if x { … }`"),
@@ -53,7 +71,7 @@ impl Parser<'_> {
             kind if starts_expr(kind) || kind.starts_statement() => Some("braces are needed around a single statement, too"),
             _ => None,
         };
-        let d = match self.assign_as_expression() {
+        let d = match self.assign_as_expression().or_else(|| self.foreign_operator()) {
             Some(d) => d,
             None => self.expected_diag(Code::ExpectedBlock, "`{`").maybe_hint(hint.map(str::to_string)),
         };
@@ -93,6 +111,7 @@ impl Parser<'_> {
     }
 
     /// A line break, a `;`, or the block's end must follow.
+    #[inline(never)]
     fn end_of_statement(&mut self, start: usize) {
         if self.cur.newline || matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof) {
             return;
@@ -124,6 +143,7 @@ impl Parser<'_> {
         Ok(Stmt { kind, span: self.span_from(lo) })
     }
 
+    #[inline(never)]
     fn expr_or_assignment(&mut self) -> PResult<Stmt> {
         let lo = self.cur.span.lo;
         let value = self.expr()?;
@@ -140,6 +160,7 @@ impl Parser<'_> {
         self.var_rest(mutability, lo, what)
     }
 
+    #[inline(never)]
     pub(super) fn var_rest(&mut self, mutability: Mutability, lo: u32, what: &str) -> PResult<VarDecl> {
         let mut mutability = mutability;
         if self.cur_name() == Some("mut") && self.nth_kind(1) == TokenKind::Name {
@@ -179,15 +200,20 @@ impl Parser<'_> {
         Ok(VarDecl { mutability, name, ty, init, span })
     }
 
+    #[inline(never)]
     fn while_loop(&mut self) -> PResult<StmtKind> {
         self.bump();
         Ok(StmtKind::While { cond: self.expr()?, body: self.block()? })
     }
 
+    #[inline(never)]
     fn for_loop(&mut self) -> PResult<StmtKind> {
         self.bump();
         if self.at(TokenKind::LParen) {
             return self.foreign_for();
+        }
+        if self.at(TokenKind::Semi) || matches!(self.nth_kind(1), TokenKind::Eq | TokenKind::Semi) || self.nth_kind(2) == TokenKind::Eq {
+            return self.c_style_for();
         }
         if self.at(TokenKind::Let) || self.at(TokenKind::Var) {
             let d = self.diag(Code::BadFor, "a loop's variable is declared without `let` or `var`").hint("write `for x in xs { … }`");
@@ -222,6 +248,7 @@ impl Parser<'_> {
     }
 
     /// Declarations stand at the top level only: reported, parsed and left out.
+    #[inline(never)]
     fn local_declaration(&mut self) -> PResult<StmtKind> {
         let hint = match self.cur.kind {
             TokenKind::Fun => "write a closure, `let f = (x: Int) => …`, or move the function out",
@@ -236,6 +263,7 @@ impl Parser<'_> {
         Ok(StmtKind::Error)
     }
 
+    #[inline(never)]
     fn misplaced_import(&mut self) -> Abort {
         let d = self.diag(Code::ImportOrder, "an import inside of a function").hint("imports stand at the beginning of the file");
         self.abort(d)

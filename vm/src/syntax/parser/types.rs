@@ -82,6 +82,7 @@ impl<'a> Parser<'a> {
     fn type_expected(&mut self) -> super::Abort {
         let hint = match self.cur.kind {
             TokenKind::LBracket => Some("an array's type is written `Array<Int>`".to_string()),
+            TokenKind::Eq => Some("write the type between `:` and `=`, or leave the `:` out".to_string()),
             TokenKind::Null => Some("a type with null is written `T?`; functions without a result give `Unit`".to_string()),
             _ => None,
         };
