@@ -15,7 +15,7 @@ pub fn fuzz_one(bytes: &[u8]) {
     let mut sink = Diagnostics::new();
     let tree = parse(&map, file, &mut sink);
     let dumped = dump_ast(&map, &tree, Positions::Hidden);
-    let rendered = sink.render(&map, bytes.len() % 2 == 0);
+    let rendered = sink.render(&map, bytes.len().is_multiple_of(2));
     assert_eq!(sink.is_empty(), rendered.is_empty());
     match format(&map, file) {
         Err(errors) => assert!(!errors.is_empty() && !sink.is_empty()),
