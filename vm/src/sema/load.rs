@@ -113,8 +113,16 @@ impl<'m> Loader<'m> {
             }
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => return Some(text),
-                Err(e) => Diagnostic::new(Code::NotUtf8, span, format!("`{shown}` is not UTF-8 text"))
-                    .label(format!("byte {} of it is the first that does not fit", e.utf8_error().valid_up_to())),
+                Err(e) => {
+                    let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+                    let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
+                    Diagnostic::new(
+                        Code::NotUtf8,
+                        span,
+                        format!("`{shown}` is not UTF-8 text: line {line} of it is the first that is wrong"),
+                    )
+                    .hint("save the file with the encoding UTF-8")
+                }
             },
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let code = if span == Span::default() { Code::FileNotFound } else { Code::ImportNotFound };

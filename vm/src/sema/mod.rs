@@ -26,6 +26,8 @@ mod show;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod verify;
 
 pub use load::{Unit, load, load_library, load_text};
 

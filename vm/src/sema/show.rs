@@ -51,7 +51,7 @@ impl Checker<'_> {
                 if !args.is_empty() {
                     out.push('<');
                     self.write_list(args, out);
-                    out.push('>');
+                    out.push_str(if out.ends_with('…') { "" } else { ">" });
                 }
             }
             TyKind::Fun(params, ret) => {

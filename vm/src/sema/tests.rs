@@ -14,7 +14,11 @@ pub(super) fn checked(text: &str) -> String {
     }
     let (program, problems) = check(&units, Scope::Reachable);
     match program {
-        Some(program) => dump::dump(&program, &|span| map.file_at(span.lo).is_some_and(|f| map.file(f).origin == Origin::User)),
+        Some(mut program) => {
+            let wrong = verify::verify(&mut program);
+            assert!(wrong.is_empty(), "{wrong:#?}\n{text}");
+            dump::dump(&program, &|span| map.file_at(span.lo).is_some_and(|f| map.file(f).origin == Origin::User))
+        }
         None => problems.render(&map, false),
     }
 }
@@ -26,13 +30,14 @@ fn the_whole_library_is_correct() {
     let units = load_text(&mut map, Path::new("test.lang"), "fun main() {}".to_string(), &mut sink);
     let (program, problems) = check(&units, Scope::Everything);
     sink.append(problems);
-    assert!(program.is_some() && sink.is_empty(), "{}", sink.render(&map, false));
+    assert!(sink.is_empty(), "{}", sink.render(&map, false));
+    let wrong = verify::verify(&mut program.expect("a program where there are no errors"));
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Every file in `vm/tests/errors/sema`, with the messages it gives as a snapshot beside it.
-#[test]
-fn errors_read_well() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors/sema");
+/// The `.lang` files of a folder in `vm/tests`, with what the checker makes of each as a snapshot beside it.
+fn snapshots(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(&folder).expect("the folder of cases").map(|e| e.expect("an entry").path()).collect();
     files.retain(|p| p.extension().is_some_and(|e| e == "lang"));
     files.sort();
@@ -46,32 +51,221 @@ fn errors_read_well() {
 }
 
 #[test]
-fn tmp() {
-    let Ok(list) = std::env::var("LANG_FILE") else { return };
-    for file in list.split_whitespace() {
+fn errors_read_well() {
+    snapshots("errors/sema");
+}
+
+#[test]
+fn programs_become_the_hir_they_should() {
+    snapshots("hir");
+}
+
+/// Programs of the repository to start from.
+fn samples() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [root.join("../lang-samples"), root.join("tests/lang"), root.join("tests/errors/sema"), root.join("tests/hir")];
+    let mut files: Vec<_> =
+        folders.iter().flat_map(|f| std::fs::read_dir(f).expect("samples")).map(|e| e.expect("an entry").path()).collect();
+    files.retain(|p| p.extension().is_some_and(|e| e == "lang"));
+    files.sort();
+    files.iter().map(|f| std::fs::read_to_string(f).expect("a sample")).collect()
+}
+
+/// A token of a text, roughly: words, numbers, and single other characters.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        let len = if word(c) { rest.find(|c| !word(c)).unwrap_or(rest.len()) } else { c.len_utf8() };
+        out.push(&rest[..len]);
+        rest = &rest[len..];
+    }
+    out
+}
+
+/// Changed at random, programs are right or wrong, but the checker always says which.
+#[test]
+fn mutated_programs_are_checked_without_panic() {
+    let rounds = std::env::var("MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let samples = samples();
+    let all: Vec<Vec<&str>> = samples.iter().map(|s| pieces(s)).collect();
+    let mut seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0x9E37_79B9_7F4A_7C15u64);
+    let mut random = |n: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 11) as usize % n.max(1)
+    };
+    for _ in 0..rounds {
+        let base = random(all.len());
+        let mut text: Vec<&str> = all[base].clone();
+        for _ in 0..1 + random(4) {
+            let (at, other) = (random(text.len()), random(all.len()));
+            if text.len() < 2 || all[other].is_empty() {
+                continue;
+            }
+            let words: Vec<usize> = (0..text.len()).filter(|&i| text[i].starts_with(char::is_alphanumeric)).collect();
+            let Some(&word) = words.get(random(words.len())) else { continue };
+            match random(5) {
+                0 => drop(text.remove(at)),
+                1 => text[word] = all[other][random(all[other].len())],
+                2 => text[word] = text[words[random(words.len())]],
+                3 => text.insert(at, all[other][random(all[other].len())]),
+                _ => {
+                    let end = (at + random(30)).min(text.len());
+                    let copy: Vec<&str> = text[at..end].to_vec();
+                    let to = random(text.len());
+                    text.splice(to..to, copy);
+                }
+            }
+        }
+        let text = text.concat();
+        let result = std::panic::catch_unwind(|| checked(&text));
+        assert!(result.is_ok(), "panic on:\n{text}");
+    }
+}
+
+/// A folder for one test's files.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("sema-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Names of the loaded user files in order, and the errors.
+    fn load(&self, main: &str) -> (Vec<String>, String) {
         let mut map = SourceMap::new();
         let mut sink = Diagnostics::new();
-        let t0 = std::time::Instant::now();
-        let units = load(&mut map, Path::new(file), &mut sink);
-        let t1 = std::time::Instant::now();
-        let (program, problems) = check(&units, Scope::Reachable);
-        let t2 = std::time::Instant::now();
-        if std::env::var("TIME").is_ok() {
-            println!(
-                "{file} load {:?} check {:?} {}",
-                t1 - t0,
-                t2 - t1,
-                program.as_ref().map_or(0, |p| p.functions.iter().filter(|f| matches!(f.kind, hir::FunctionKind::Body(_))).count())
-            );
-        }
-        sink.append(problems);
-        if std::env::var("DUMP").is_ok()
-            && let Some(program) = &program
-        {
-            println!("{}", dump::dump(program, &|span| map.file_at(span.lo).is_some_and(|f| map.file(f).origin == Origin::User)));
-        }
-        if !sink.is_empty() {
-            println!("=== {file}\n{}", sink.render(&map, false));
-        }
+        let units = load(&mut map, &self.0.join(main), &mut sink);
+        let user = units.iter().filter(|u| u.origin == Origin::User);
+        let names = user.map(|u| map.file(u.file).path.file_name().expect("a name").to_string_lossy().into_owned()).collect();
+        (names, sink.render(&map, false).replace(&*self.0.to_string_lossy(), "DIR"))
     }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+#[test]
+fn imports_come_first_and_once() {
+    let folder = Folder::new("imports");
+    folder.write("main.lang", "import \"b.lang\"\nimport \"sub/c.lang\"\nimport \"./b.lang\"\nfun main() {}\n");
+    folder.write("b.lang", "import \"main.lang\"\nlet b = 1\n");
+    folder.write("sub/c.lang", "import \"../b.lang\"\nimport \"d.lang\"\nlet c = 1\n");
+    folder.write("sub/d.lang", "import \"c.lang\"\nlet d = 1\n");
+    assert_eq!(folder.load("main.lang"), (["b.lang", "d.lang", "c.lang", "main.lang"].map(String::from).to_vec(), String::new()));
+}
+
+#[test]
+fn long_import_chains_are_no_problem() {
+    let folder = Folder::new("chain");
+    for i in 0..3000 {
+        folder.write(&format!("{i}.lang"), format!("import \"{}.lang\"\n", i + 1));
+    }
+    folder.write("3000.lang", "fun main() {}");
+    let (names, errors) = folder.load("0.lang");
+    assert_eq!((names.len(), names[0].as_str(), errors.as_str()), (3001, "3000.lang", ""));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_reported_where_they_are_imported() {
+    let folder = Folder::new("unreadable");
+    folder.write("main.lang", "import \"missing.lang\"\nimport \"sub\"\nimport \"latin.lang\"\nimport \"ok.lang\"\nfun main() {}\n");
+    folder.write("sub/x.lang", "");
+    folder.write("latin.lang", b"// a\n// caf\xe9\n");
+    folder.write("ok.lang", "");
+    let (names, errors) = folder.load("main.lang");
+    assert_eq!(names, ["ok.lang", "main.lang"]);
+    insta::assert_snapshot!(errors, @r#"
+    error[E0209]: there is no file `DIR/missing.lang`
+     --> DIR/main.lang:1:1
+      |
+    1 | import "missing.lang"
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = hint: the path of an import is relative to the file that it stands in
+
+    error[E0001]: `DIR/sub` is a directory, not a source file
+     --> DIR/main.lang:2:1
+      |
+    2 | import "sub"
+      | ^^^^^^^^^^^^
+
+    error[E0002]: `DIR/latin.lang` is not UTF-8 text: line 2 of it is the first that is wrong
+     --> DIR/main.lang:3:1
+      |
+    3 | import "latin.lang"
+      | ^^^^^^^^^^^^^^^^^^^
+      |
+      = hint: save the file with the encoding UTF-8
+
+    3 errors
+    "#);
+    let (names, errors) = folder.load("nowhere.lang");
+    assert!(names.is_empty());
+    insta::assert_snapshot!(errors, @"
+    error[E0001]: there is no file `DIR/nowhere.lang`
+
+    1 error
+    ");
+}
+
+/// A result type that is inferred starts another body: thousands in a row must neither overflow the stack nor take long.
+#[test]
+fn chains_of_inferred_results_end() {
+    let text: String = (0..5000).map(|i| format!("fun f{i}(x: Int) = f{}(x) + 1\n", i + 1)).collect();
+    let out = checked(&format!("{text}fun f5000(x: Int) = x\nfun main() {{ println(f0(1)) }}\n"));
+    assert!(out.contains("E0112"), "{out}");
+}
+
+/// What is checked once a level would take 2^100 steps if it were checked twice.
+#[test]
+fn nesting_costs_no_more_than_length() {
+    let depth = 100;
+    let nested = |open: &str, close: &str| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+    let cases = [
+        nested("id(() => ", ")"),
+        nested("listOf([1]).map(a => ", ")"),
+        nested("listOf([", "])"),
+        nested("Pair(() => ", ", 1)"),
+        nested("if x > 0 { ", " } else { 2 }"),
+        nested("match x { 1 => ", "; else => 2 }"),
+    ];
+    for case in cases {
+        let out = checked(&format!("fun id<T>(f: () -> T): T = f()\nfun main() {{\n    let x = 1\n    let y = {case}\n}}\n"));
+        assert!(!out.contains("error["), "{out}");
+    }
+    // The type of `p100` has 2^100 parts.
+    let pairs: String = (0..100).map(|i| format!("    let p{} = Pair(p{i}, p{i})\n", i + 1)).collect();
+    let out = checked(&format!("fun f<T>(p0: T) {{\n{pairs}    let wrong: Int = p100\n}}\nfun main() {{ f(1) }}\n"));
+    assert!(out.contains("E0301") && out.len() < 4000, "{out}");
+}
+
+#[test]
+fn every_code_of_the_checker_has_a_case() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors/sema/snapshots");
+    let texts: String = std::fs::read_dir(folder)
+        .expect("snapshots")
+        .map(|e| std::fs::read_to_string(e.expect("an entry").path()).expect("text"))
+        .collect();
+    let elsewhere = ["E0209", "E0603", "E0604", "E0605", "E0606"];
+    let missing: Vec<_> = crate::diag::Code::ALL
+        .iter()
+        .map(|c| c.id())
+        .filter(|id| *id >= "E0201" && !elsewhere.contains(id) && !texts.contains(id))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

@@ -141,7 +141,7 @@ impl<'a> Body<'_, 'a> {
         (c == d).then(|| {
             format!(
                 "type arguments must be the same: {a_name} of one type is no `{name}` of another, even of a supertype",
-                a_name = article(&name)
+                a_name = article(name)
             )
         })
     }

@@ -82,12 +82,7 @@ impl<'a> Body<'_, 'a> {
         };
         let (a, b) = (self.show_ty(l), self.show_ty(r));
         let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{symbol}` does not work on `{a}` and `{b}`"));
-        self.report(
-            problem
-                .secondary(left.span, format!("{a_a}", a_a = article(&a)))
-                .secondary(right.span, format!("{a_b}", a_b = article(&b)))
-                .maybe_hint(hint),
-        );
+        self.report(problem.secondary(left.span, article(&a)).secondary(right.span, article(&b)).maybe_hint(hint));
     }
 
     fn bad_operand(&mut self, symbol: &str, op_span: Span, operands: &[&hir::Expr]) {
@@ -174,12 +169,7 @@ impl<'a> Body<'_, 'a> {
             _ => None,
         };
         let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{}` on `{a}` and `{b}`: they can never be equal", symbol(op)));
-        self.report(
-            problem
-                .secondary(left.span, format!("{a_a}", a_a = article(&a)))
-                .secondary(right.span, format!("{a_b}", a_b = article(&b)))
-                .maybe_hint(hint),
-        );
+        self.report(problem.secondary(left.span, article(&a)).secondary(right.span, article(&b)).maybe_hint(hint));
     }
 }
 
