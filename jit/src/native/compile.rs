@@ -3,7 +3,8 @@
 //! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`] through the
 //! source location.
 //!
-//! Settings follow measurements: no mid-end (the baseline tier wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower.
+//! Settings follow measurements: no mid-end (the baseline tier wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
+//! large functions get that one nevertheless (`Options::large_function`).
 
 use super::api::{NativeError, Options};
 use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
@@ -50,31 +51,16 @@ impl Code {
 /// Cranelift with its buffers, used for one function at a time.
 pub struct Compiler {
     isa: OwnedTargetIsa,
+    /// For large functions.
+    quick: OwnedTargetIsa,
     context: Context,
     builder: FunctionBuilderContext,
 }
 
 impl Compiler {
     pub fn new(options: &Options) -> Result<Compiler, NativeError> {
-        let unsupported = |what: String| NativeError::Unsupported(what);
-        let mut flags = settings::builder();
-        let verify = if options.verify { "true" } else { "false" };
-        for (name, value) in [
-            ("opt_level", "none"),
-            ("regalloc_algorithm", "backtracking"),
-            ("enable_pinned_reg", "true"),
-            ("preserve_frame_pointers", "true"),
-            ("unwind_info", "false"),
-            ("enable_probestack", "true"),
-            ("probestack_strategy", "inline"),
-            ("probestack_size_log2", "12"),
-            ("enable_verifier", verify),
-        ] {
-            flags.set(name, value).map_err(|e| unsupported(format!("{name}={value}: {e}")))?;
-        }
-        let isa = cranelift_native::builder().map_err(|e| unsupported(e.into()))?;
-        let isa = isa.finish(settings::Flags::new(flags)).map_err(|e| unsupported(e.to_string()))?;
-        Ok(Compiler { isa, context: Context::new(), builder: FunctionBuilderContext::new() })
+        let (isa, quick) = (isa(options, "backtracking")?, isa(options, "single_pass")?);
+        Ok(Compiler { isa, quick, context: Context::new(), builder: FunctionBuilderContext::new() })
     }
 
     /// Leaves the function's CLIF in `self.context`.
@@ -94,7 +80,8 @@ impl Compiler {
     pub fn compile(&mut self, env: Env<'_>, func: FuncId) -> Result<Code, NativeError> {
         let fail = |message: String| NativeError::Compile { func, message };
         let sites = self.translate(env, func);
-        let compiled = self.context.compile(&*self.isa, &mut ControlPlane::default()).map_err(|e| fail(format!("{:?}", e.inner)))?;
+        let isa = if env.module.funcs[func].insts.len() > env.options.large_function { &self.quick } else { &self.isa };
+        let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| fail(format!("{:?}", e.inner)))?;
         let names = compiled.buffer.relocs().iter().map(|r| (r.offset, r.kind, &r.target, r.addend));
         let mut calls = Vec::new();
         for (offset, kind, target, addend) in names {
@@ -112,6 +99,26 @@ impl Compiler {
         let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
         Ok(Code { bytes, align, calls, meta })
     }
+}
+
+fn isa(options: &Options, allocator: &str) -> Result<OwnedTargetIsa, NativeError> {
+    let unsupported = |what: String| NativeError::Unsupported(what);
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("opt_level", "none"),
+        ("regalloc_algorithm", allocator),
+        ("enable_pinned_reg", "true"),
+        ("preserve_frame_pointers", "true"),
+        ("unwind_info", "false"),
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+        ("probestack_size_log2", "12"),
+        ("enable_verifier", if options.verify { "true" } else { "false" }),
+    ] {
+        flags.set(name, value).map_err(|e| unsupported(format!("{name}={value}: {e}")))?;
+    }
+    let isa = cranelift_native::builder().map_err(|e| unsupported(e.into()))?;
+    isa.finish(settings::Flags::new(flags)).map_err(|e| unsupported(e.to_string()))
 }
 
 fn metadata(compiled: &CompiledCode, sites: &[Site], func: FuncId, loc: Loc) -> Result<CodeMetadata, String> {

@@ -5,3 +5,8 @@ mod mock;
 
 mod arith;
 mod calls;
+mod exceptions;
+mod objects;
+mod roots;
+mod stack;
+mod threads;

@@ -60,13 +60,15 @@ pub struct Config {
     pub stress: bool,
     pub inline_alloc: bool,
     pub polls: bool,
+    /// All functions count as large.
+    pub quick: bool,
     /// Bytes a thread may allocate before the slow path is taken.
     pub buffer: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { stress: false, inline_alloc: true, polls: true, buffer: 4096 }
+        Config { stress: false, inline_alloc: true, polls: true, quick: false, buffer: 4096 }
     }
 }
 
@@ -108,7 +110,8 @@ impl Program {
             globals: globals.as_ptr() as u64,
             strings: strings.iter().map(|s| s.as_ptr() as u64).collect(),
         };
-        let options = Options { polls: config.polls, inline_alloc: config.inline_alloc, verify: true, code_size: 16 << 20 };
+        let large_function = if config.quick { 0 } else { 10_000 };
+        let options = Options { polls: config.polls, inline_alloc: config.inline_alloc, verify: true, large_function, code_size: 16 << 20 };
         let engine = Engine::new(module.clone(), layout.clone(), addresses, runtime_fns(), options).unwrap();
         let interpreter = Interpreter::new(&module, &layout);
         Program { module, layout, engine, interpreter, _table: table, base, globals, strings, _interfaces: interfaces }
@@ -684,8 +687,8 @@ pub fn agree_on(text: &str, func: &str, args: &[u64]) -> (Outcome, Vec<String>) 
         assert_eq!(run(Config { stress: true, ..Config::default() }, false), expected, "interpreter under stress");
         for inline_alloc in [true, false] {
             for stress in [false, true] {
-                for buffer in [64, 4096] {
-                    let config = Config { stress, inline_alloc, buffer, ..Config::default() };
+                for (buffer, quick) in [(64, false), (4096, true)] {
+                    let config = Config { stress, inline_alloc, buffer, quick, ..Config::default() };
                     assert_eq!(run(config, true), expected, "native with {config:?}");
                 }
             }
