@@ -63,7 +63,7 @@ pub fn run(runs: usize) -> Result<(), String> {
 
 fn compile_peers(javac: &Path) -> Result<PathBuf, String> {
     let out = std::env::temp_dir().join(format!("vm-peers-{}", std::process::id()));
-    let sources = CASES.iter().map(|c| process::root().join(format!("benches/peers/{}.java", c.peer)));
+    let sources = CASES.iter().map(|c| c.peer).chain(["Xoshiro"]).map(|p| process::root().join(format!("benches/peers/{p}.java")));
     process::run(Command::new(javac).arg("-d").arg(&out).args(sources))?;
     Ok(out)
 }
