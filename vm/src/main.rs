@@ -1,3 +1,5 @@
 //! The `vm` binary: hands the command line to [`vm::cli`].
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    vm::cli::main()
+}

@@ -4,7 +4,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
-#[command(name = "vm", version, about = "Runs, checks, formats and dissects programs of a small object-oriented language", max_term_width = 100)]
+#[command(
+    name = "vm",
+    version,
+    about = "Runs, checks, formats and dissects programs of a small object-oriented language",
+    max_term_width = 100
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -41,8 +46,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = TierArg::best())]
     pub tier: TierArg,
     /// Most memory the heap may take, with a suffix k, m or g
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g")]
-    pub heap: u64,
+    ///
+    /// By default a quarter of the machine's memory.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub heap: Option<u64>,
     /// Size of the nursery, where objects are born
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "16m")]
     pub nursery: u64,
@@ -51,7 +58,7 @@ pub struct RunArgs {
     pub stack: u64,
     /// Collect at every Nth allocation and check the heap after each collection (0: never)
     #[arg(long, value_name = "N", default_value_t = 0)]
-    pub gc_stress: u64,
+    pub gc_stress: u32,
     /// Print one line on stderr for each collection
     #[arg(long)]
     pub gc_log: bool,

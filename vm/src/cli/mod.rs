@@ -1,1 +1,49 @@
-//! The command line.
+//! The command line: arguments in, exit code out. 0 or the program's own code, 1 for an uncaught error, 2 for wrong usage and programs that do not compile.
+
+mod args;
+mod check;
+mod compile;
+mod dump;
+mod fmt;
+mod report;
+mod run;
+mod text;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use std::process::ExitCode;
+
+/// Wrong usage, unreadable input, a program that does not compile.
+const FAILURE: u8 = 2;
+
+/// Bytes of stack for the compiler, which recurses over the syntax tree (its depth is bounded by the parser). Only touched pages cost memory.
+const COMPILER_STACK: usize = 256 << 20;
+
+/// Runs the process's command line.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let worker = std::thread::Builder::new().name("main".into()).stack_size(COMPILER_STACK);
+    match worker.spawn(move || dispatch(cli.command)).map(|thread| thread.join()) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        // The panic's own message is on stderr already.
+        Ok(Err(_)) => ExitCode::from(101),
+        Err(e) => {
+            eprintln!("error: cannot start a thread: {e}");
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> u8 {
+    match command {
+        Command::Run(args) => run::run(args),
+        Command::Check { files } => check::run(&files),
+        Command::Dump(args) => dump::run(&args),
+        Command::Fmt { files, check } => fmt::run(&files, check),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "vm", &mut script);
+            text::print(&String::from_utf8_lossy(&script))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `--stats`: what a run took, as a table on stderr.
+
+use super::run::Tier;
+use crate::runtime::Runtime;
+use std::fmt::Write;
+use std::time::Duration;
+
+pub fn stats(times: &[(&'static str, Duration)], runtime: &Runtime, tier: &Tier, run: Duration) -> String {
+    let mut out = String::new();
+    for (stage, time) in times {
+        row(&mut out, &format!("compile.{stage}"), &millis(time.as_nanos() as u64), "front end");
+    }
+    row(&mut out, "compile.instances", &runtime.module.funcs.len().to_string(), "functions lowered");
+    native_rows(&mut out, tier);
+    row(&mut out, "run", &millis(run.as_nanos() as u64), "from loading the module to the program's end");
+    for metric in runtime.metrics.rows() {
+        let value = match metric.unit {
+            "ns" => millis(metric.value),
+            "bytes" => bytes(metric.value),
+            _ => metric.value.to_string(),
+        };
+        row(&mut out, metric.name, &value, metric.description);
+    }
+    out
+}
+
+#[cfg(feature = "native")]
+fn native_rows(out: &mut String, tier: &Tier) {
+    let Tier::Baseline(engine) = tier else { return };
+    let stats = engine.inner().stats();
+    row(out, "native.functions", &stats.functions.to_string(), "functions compiled to machine code");
+    row(out, "native.compile", &millis(stats.compile_nanos), "time in Cranelift and its lowering");
+    row(out, "native.code", &bytes(stats.code_bytes), "machine code");
+    row(out, "native.tables", &bytes(stats.table_bytes), "tables that describe it: traps, frames, positions");
+}
+
+#[cfg(not(feature = "native"))]
+fn native_rows(_: &mut String, _: &Tier) {}
+
+fn row(out: &mut String, name: &str, value: &str, description: &str) {
+    let _ = writeln!(out, "{name:<22} {value:>14}  {description}");
+}
+
+fn millis(nanos: u64) -> String {
+    format!("{:.3} ms", nanos as f64 / 1e6)
+}
+
+/// With a binary unit from 10 KiB on.
+fn bytes(n: u64) -> String {
+    match n {
+        0..10_240 => format!("{n} B"),
+        10_240..10_485_760 => format!("{:.1} KiB", n as f64 / 1024.0),
+        _ => format!("{:.1} MiB", n as f64 / (1 << 20) as f64),
+    }
+}

@@ -1,0 +1,32 @@
+//! Text to the standard streams, which may be closed, full, or no terminal.
+
+use crate::diag::Diagnostics;
+use crate::source::SourceMap;
+use std::io::{ErrorKind, IsTerminal, Write};
+
+/// What a shell shows for a process that SIGPIPE ended: a reader that went away is no error worth a word.
+const CLOSED: u8 = 141;
+
+/// Writes to stdout. Gives the exit code.
+pub fn print(text: &str) -> u8 {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => 0,
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => CLOSED,
+        Err(e) => {
+            complain(&format!("error: cannot write to the standard output: {e}\n"));
+            super::FAILURE
+        }
+    }
+}
+
+/// Writes to stderr; where that fails there is nobody to tell.
+pub fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints errors of the front end to stderr, coloured on a terminal unless `NO_COLOR` is set.
+pub fn show(errors: &Diagnostics, map: &SourceMap) {
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    complain(&errors.render(map, colour));
+}
