@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::diag::Diagnostics;
-use crate::sema;
+use crate::sema::{self, Scope};
 use crate::source::SourceMap;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub fn run(files: &[PathBuf]) -> u8 {
         let mut map = SourceMap::new();
         let mut errors = Diagnostics::new();
         let units = sema::load(&mut map, path, &mut errors);
-        sema::check(&units, &mut map, &mut errors);
+        errors.append(sema::check(&units, Scope::Reachable).1);
         text::show(&errors, &map);
         failed |= !errors.is_empty();
     }

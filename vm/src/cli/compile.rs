@@ -2,8 +2,9 @@
 
 use super::text;
 use crate::diag::Diagnostics;
+use crate::lower;
+use crate::sema::{self, Scope};
 use crate::source::SourceMap;
-use crate::{lower, sema};
 use jit::ir::{Module, verifier};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,7 +27,8 @@ pub fn compile(path: &Path, verify: bool) -> Option<Compiled> {
     };
     if verify || cfg!(debug_assertions) {
         let start = Instant::now();
-        if let Err(faults) = verifier::verify(&module) {
+        let faults = verifier::verify(&module);
+        if !faults.is_empty() {
             let faults: Vec<String> = faults.iter().map(|f| format!("  {f}\n")).collect();
             text::complain(&format!(
                 "error: the compiler made invalid code of {}; this is a bug in it\n{}",
@@ -48,7 +50,8 @@ fn stages(path: &Path, map: &mut SourceMap, errors: &mut Diagnostics, times: &mu
     };
     let units = sema::load(map, path, errors);
     lap("parse");
-    let program = sema::check(&units, map, errors);
+    let (program, found) = sema::check(&units, Scope::Reachable);
+    errors.append(found);
     lap("check");
     let module = lower::lower(&mut program.filter(|_| errors.is_empty())?, map, errors);
     lap("lower");

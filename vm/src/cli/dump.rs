@@ -44,7 +44,7 @@ fn ir(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
     let module = &compiled.module;
     match &args.function {
-        None => text::print(&printer::print_module(module)),
+        None => text::print(&module.to_string()),
         Some(name) => match selected(module, name) {
             Ok(funcs) => text::print(&funcs.iter().map(|&f| printer::print_function(module, f) + "\n").collect::<String>()),
             Err(code) => code,
