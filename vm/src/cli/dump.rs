@@ -89,8 +89,11 @@ fn native(args: &DumpArgs) -> u8 {
     let dumped =
         Runtime::new(module, layout, Box::new(compiled.map), RuntimeOptions::default()).map_err(|e| e.to_string()).and_then(|runtime| {
             let engine = NativeEngine::new(&runtime, jit::native::Options::default()).map_err(|e| e.to_string())?;
-            let dump = |&f: &FuncId| if args.stage == Stage::Clif { engine.inner().dump_clif(f) } else { engine.inner().dump_asm(f) };
-            funcs.iter().map(|f| dump(f).map(|text| text + "\n").map_err(|e| e.to_string())).collect::<Result<String, String>>()
+            let dump = |&f: &FuncId| match args.stage {
+                Stage::Clif => Ok(engine.inner().dump_clif(f)),
+                _ => engine.inner().dump_asm(f).map_err(|e| e.to_string()),
+            };
+            funcs.iter().map(|f| dump(f).map(|text| text + "\n")).collect::<Result<String, String>>()
         });
     match dumped {
         Ok(out) => text::print(&out),
