@@ -1,7 +1,6 @@
 //! `vm fmt FILE… [--check]`: formats files in place. A file that does not parse is reported and left as it is.
 
 use super::text;
-use crate::diag::Diagnostics;
 use crate::source::{Origin, SourceMap};
 use crate::syntax;
 use std::io::Write;
@@ -41,10 +40,12 @@ fn format(path: &Path, check: bool) -> Outcome {
     };
     let mut map = SourceMap::new();
     let Ok(file) = map.add(path.to_path_buf(), source, Origin::User) else { return failed("read", &"the file is too large") };
-    let mut errors = Diagnostics::new();
-    let Some(formatted) = syntax::format(&map, file, &mut errors) else {
-        text::show(&errors, &map);
-        return Outcome::Failed;
+    let formatted = match syntax::format(&map, file) {
+        Ok(formatted) => formatted,
+        Err(errors) => {
+            text::show(&errors, &map);
+            return Outcome::Failed;
+        }
     };
     if formatted == map.file(file).text {
         return Outcome::Unchanged;
