@@ -1,7 +1,7 @@
 //! The library's source files (reference §9), written in the language and compiled with every program.
 //!
 //! What the compiler knows by name in them is listed in [`Known`](crate::sema::hir::Known); `class Int`, `Float` and `Bool` hold the methods of the primitives, and the interfaces
-//! they list are the bounds they meet. Only here may a class and an `object` share a name, may functions be `native`, and may names begin with `__`.
+//! they list are the bounds they meet. Only here may functions be `native`, and may names begin with `__`.
 //!
 //! In: nothing. Out: [`FILES`], in the order in which their globals are initialized, before those of any program.
 

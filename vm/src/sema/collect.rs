@@ -162,9 +162,7 @@ impl<'a> Checker<'a> {
         let taken = self.type_names.get(&*name.text).map(|&c| (self.class(c).name.span, self.class(c).library));
         let taken = taken.or_else(|| self.value_names.get(&*name.text).map(|&v| self.value_place(v)));
         match taken {
-            Some((first, in_library)) if !(library && in_library && self.companion(&name.text)) => {
-                self.report_taken(name, first, in_library)
-            }
+            Some((first, in_library)) if !self.is_object_only(&name.text) => self.report_taken(name, first, in_library),
             _ if matches!(&*name.text, "Unit" | "Never") => {
                 self.error(Code::Duplicate, name.span, format!("`{}` is a type of the language", name.text))
             }
@@ -174,8 +172,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether the name is so far only an object's, which a library class may share.
-    fn companion(&self, name: &str) -> bool {
+    /// Whether the name is so far only an object's, which a class may share.
+    fn is_object_only(&self, name: &str) -> bool {
         !self.type_names.contains_key(name) && matches!(self.value_names.get(name), Some(ValueName::Object(_)))
     }
 
@@ -187,7 +185,7 @@ impl<'a> Checker<'a> {
         }
         if let Some(&class) = self.type_names.get(&*name.text) {
             let (span, in_library) = (self.class(class).name.span, self.class(class).library);
-            if !(library && in_library && matches!(value, ValueName::Object(_))) {
+            if !matches!(value, ValueName::Object(_)) {
                 return self.report_taken(name, span, in_library);
             }
         }

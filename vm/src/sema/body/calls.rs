@@ -6,7 +6,7 @@
 use super::members::Resolved;
 use super::{Body, PendingBounds, Want, error_expr, expr};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::decls::{Member, ValueName};
+use crate::sema::decls::{Member, ValueName, substitute};
 use crate::sema::hir::{self, ClassId, ClassKind, Dispatch, ExprKind, FunId};
 use crate::sema::members::Found;
 use crate::sema::show::{article, count};
@@ -284,6 +284,7 @@ impl<'a> Body<'_, 'a> {
             }
         }
         self.decide_bare(params, &mut slots, &bare);
+        self.infer_from_bounds();
         if let Want::Type(want) = site.want {
             self.hint_result(ret, want);
         }
@@ -317,6 +318,42 @@ impl<'a> Body<'_, 'a> {
             if let Some(arg) = slots[i].take() {
                 slots[i] = Some(self.coerce(arg, params[i]));
             }
+        }
+    }
+
+    /// A type argument that is decided may decide others that its bound mentions (`M: Monoid<T>`).
+    fn infer_from_bounds(&mut self) {
+        for i in 0..self.pending.len() {
+            for n in 0..self.pending[i].params.len() {
+                let (param, arg) = (self.pending[i].params[n], self.pending[i].args[n]);
+                let bounds = self.type_params[param.0 as usize].bounds.clone();
+                if bounds.is_empty() || self.bare_infer(arg).is_some() {
+                    continue;
+                }
+                for bound in bounds {
+                    let pending = &self.pending[i];
+                    let mut wanted = substitute(&mut self.ck.types, bound, &pending.params, &pending.args);
+                    if let Some((class, args)) = &pending.class {
+                        wanted = substitute(&mut self.ck.types, wanted, &self.ck.classes[class.index()].type_params, args);
+                    }
+                    let wanted = self.resolved(wanted);
+                    if self.types.has_infer(wanted) {
+                        self.meet_bound(arg, wanted);
+                    }
+                }
+            }
+        }
+    }
+
+    fn meet_bound(&mut self, arg: Ty, wanted: Ty) {
+        let arg = self.shallow(arg);
+        let Some((target, args)) = self.class_parts(wanted) else { return };
+        let found = match self.kind_of(arg) {
+            TyKind::Param(p) => self.param_as_super(p, target),
+            _ => self.class_of(arg).and_then(|(c, args)| self.as_super(c, &args, target)),
+        };
+        for (have, want) in found.iter().flat_map(|f| f.iter()).zip(args.iter()) {
+            self.relate().unify(*have, *want);
         }
     }
 

@@ -208,7 +208,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn function_block(&mut self, block: &'a ast::Block, slot: Slot) -> hir::Block {
-        let (hir, _) = self.block_here(block, Want::Unused);
+        let (hir, _) = self.block(block, Want::Unused);
         if let Slot::Known(ret) = slot
             && !self.state.dead
             && !matches!(ret, Ty::UNIT | Ty::ERROR)

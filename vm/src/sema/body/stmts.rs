@@ -39,8 +39,7 @@ impl<'a> Body<'_, 'a> {
         result
     }
 
-    /// The same in the scope that is open.
-    pub fn block_here(&mut self, block: &'a ast::Block, want: Want) -> (hir::Block, Ty) {
+    fn block_here(&mut self, block: &'a ast::Block, want: Want) -> (hir::Block, Ty) {
         let mut out = Vec::new();
         let last = match (want, block.stmts.split_last()) {
             (Want::Any | Want::Type(_), Some((last, rest))) if matches!(last.kind, ast::StmtKind::Expr(_)) => {
