@@ -513,6 +513,37 @@ fn unreachable_code_leaves_nothing_behind() {
         b.seal_block(out);
         b.switch_to_block(out);
     });
-    assert_eq!((func.blocks.len(), func.insts.len(), func.values.len()), (2, 0, 1));
+    assert_eq!((func.blocks.len(), func.insts.len(), func.values.len()), (1, 0, 1));
     assert_eq!(run_large(func, 5), 5);
+}
+
+/// Blocks that only jump on, and blocks that continue the only one before them, are gone; branches that lead to one place are jumps.
+#[test]
+fn straight_lines_are_one_block() {
+    let func = counting_function(|b, module, var| {
+        let zero = b.emit(module, Op::IConst(0), NOWHERE).unwrap();
+        let value = b.use_var(var);
+        let cond = b.emit(module, Op::ICmp(IntCmp::Gt, value, zero), NOWHERE).unwrap();
+        // An `if` with empty arms, then a block with a parameter that gets one argument.
+        let (then, els, join, next, end) = (b.create_block(), b.create_block(), b.create_block(), b.create_block(), b.create_block());
+        let passed = b.append_param(next, Ty::Int);
+        b.branch(cond, then, els, NOWHERE);
+        for arm in [then, els] {
+            b.seal_block(arm);
+            b.switch_to_block(arm);
+            b.jump(join, &[], NOWHERE);
+        }
+        b.seal_block(join);
+        b.switch_to_block(join);
+        b.jump(next, &[value], NOWHERE);
+        b.seal_block(next);
+        b.switch_to_block(next);
+        let sum = b.emit(module, Op::Binary(BinaryOp::IAdd, passed, passed), NOWHERE).unwrap();
+        b.def_var(var, sum);
+        b.jump(end, &[], NOWHERE);
+        b.seal_block(end);
+        b.switch_to_block(end);
+    });
+    assert_eq!(func.blocks.len(), 1);
+    assert_eq!(run_large(func, 21), 42);
 }

@@ -1,6 +1,6 @@
 //! Builds one function's SSA form: blocks, instructions, and variables that may be assigned many times.
 //!
-//! In: a declaration ([`Function`] without body) and the calls of whoever lowers to SSA. Out ([`FunctionBuilder::finish`]): the function, blocks in the order in which they were entered, everything
+//! In: a declaration ([`Function`] without body) and the calls of whoever lowers to SSA. Out ([`FunctionBuilder::finish`]): the function, blocks in the order in which they were entered (those that only continue another one joined to it), everything
 //! numbered densely in that order, without unreachable blocks, with block parameters only where a variable needs one.
 //!
 //! Invariants: a block's edges are all known once it is sealed; the entry block is nobody's target; explicit parameters stand before those that variables got. Variables are turned into values by `super::ssa`.

@@ -11,6 +11,7 @@ pub mod module;
 pub mod parser;
 pub mod printer;
 mod ssa;
+mod straighten;
 pub mod types;
 pub mod verifier;
 

@@ -167,13 +167,14 @@ impl Ssa {
     pub fn finish(mut self, mut func: Function) -> Function {
         let reachable = reachable_blocks(&func);
         func.layout.retain(|&b| reachable.contains(b));
-        let alias = self.simplify(&func, &reachable);
+        let mut alias = self.simplify(&func, &reachable);
         let used = self.used_values(&func, &reachable, &alias);
         let mut zeros: Vec<Inst> = self.zeros.values().copied().filter(|&i| used.contains(func.insts[i].result.unwrap())).collect();
         zeros.sort_unstable();
         let entry = func.entry();
         func.blocks[entry].insts.splice(0..0, zeros);
         self.add_params(&mut func, &reachable, &alias, &used);
+        super::straighten::straighten(&mut func, &mut |param, arg| alias.replace(param, arg));
         renumber(func, &alias)
     }
 

@@ -221,6 +221,10 @@ golden! {
         fun f(i: Int, x: Float, b: Bool, s: Str?, n: Int?, o: Object): Str = \"${i}${x}${b}${s}${n}${o}\"
         fun main() { f(1, 1.0, true, null, null, \"\") }" => "f";
 
+    added_texts_are_one_concatenation: "
+        fun f(s: Str, n: Int): Str = \"a\" + s + \"${n}\" + (s + \"b\")
+        fun main() { f(\"\", 1) }" => "f";
+
     casts: "
         interface I
         fun f(o: Object): I = o as I

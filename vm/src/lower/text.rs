@@ -1,17 +1,19 @@
 //! Text: values to strings, concatenation.
 
 use super::body::{Flow, FnLower};
-use crate::sema::hir::Expr;
+use crate::sema::hir::{Expr, ExprKind};
 use crate::sema::types::{Ty, TyKind};
 use jit::ir::{self, Builtin, ElemKind, Loc, Op, Value};
 
 impl<'a> FnLower<'_, 'a> {
     /// Each part is evaluated and turned into text before the next one is evaluated.
     pub(super) fn concat(&mut self, parts: &'a [Expr], at: Loc) -> Flow<Value> {
-        if parts.len() > 3 {
-            return self.concat_many(parts, at);
+        let mut all = Vec::new();
+        flatten(parts, &mut all);
+        if all.len() > 3 {
+            return self.concat_many(&all, at);
         }
-        let texts = parts.iter().map(|p| self.part(p)).collect::<Flow<Vec<_>>>()?;
+        let texts = all.into_iter().map(|p| self.part(p)).collect::<Flow<Vec<_>>>()?;
         let builtin = match texts[..] {
             [] => return Ok(self.str("", at)),
             [text] => return Ok(text),
@@ -21,13 +23,13 @@ impl<'a> FnLower<'_, 'a> {
         Ok(self.value(Op::CallBuiltin { builtin, args: texts.as_slice().into() }, at))
     }
 
-    fn concat_many(&mut self, parts: &'a [Expr], at: Loc) -> Flow<Value> {
+    fn concat_many(&mut self, parts: &[&'a Expr], at: Loc) -> Flow<Value> {
         let str = self.str_ty();
         let array_ty = self.cx.types.class(self.cx.program.known.array, &[str]);
         let class = self.cx.class_of(array_ty);
         let length = self.int(parts.len() as i64, at);
         let array = self.value(Op::NewArray(class, length), at);
-        for (i, part) in parts.iter().enumerate() {
+        for (i, &part) in parts.iter().enumerate() {
             let text = self.part(part)?;
             let index = self.int(i as i64, at);
             self.op_safe_effect(Op::StoreElem(ElemKind::Ref, array, index, text), at);
@@ -87,5 +89,15 @@ impl<'a> FnLower<'_, 'a> {
         };
         let called = self.call_virtual(ty, fun, &[value], false, false, at);
         called.ok().and_then(|(v, _)| v).unwrap_or_else(|| self.null(at))
+    }
+}
+
+/// `a + b + c` is one concatenation, not two.
+fn flatten<'a>(parts: &'a [Expr], all: &mut Vec<&'a Expr>) {
+    for part in parts {
+        match &part.kind {
+            ExprKind::Concat(inner) => flatten(inner, all),
+            _ => all.push(part),
+        }
     }
 }

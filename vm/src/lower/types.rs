@@ -9,7 +9,7 @@ use jit::ir::{self, TypeDesc};
 use std::rc::Rc;
 
 /// Deepest nesting of type arguments: `List<List<Int>>` has 2.
-const MAX_DEPTH: u32 = 16;
+const MAX_DEPTH: u32 = 64;
 /// Most names in one type, written out.
 const MAX_NODES: u32 = 1000;
 
@@ -113,11 +113,10 @@ impl Cx<'_> {
         if size.depth <= MAX_DEPTH && size.nodes <= MAX_NODES {
             return true;
         }
-        self.fail(
-            Diagnostic::new(Code::InfiniteInstances, self.blame, "this generic code needs itself for ever larger types (polymorphic recursion)")
-                .label(format!("instantiated with types nested more than {MAX_DEPTH} deep or with more than {MAX_NODES} parts"))
-                .hint("generic code is compiled once for each set of type arguments: it cannot call or contain itself with a type built around its own parameter"),
-        );
+        let message = format!("a type that is needed here is nested more than {MAX_DEPTH} deep, or has more than {MAX_NODES} parts");
+        self.fail(Diagnostic::new(Code::InfiniteInstances, self.blame, message).label("needed by this").hint(
+            "generic code is compiled once for each set of type arguments: it cannot call or contain itself with a type built around its own parameter",
+        ));
         false
     }
 

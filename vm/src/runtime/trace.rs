@@ -17,16 +17,12 @@ pub enum Frame {
     Omitted(u64),
 }
 
-/// The thread's frames now, without those of functions that stand in no file (what calls `main` and threads' closures), at most [`tuning::TRACE_INNER`] and [`tuning::TRACE_OUTER`].
+/// The thread's frames now, at most [`tuning::TRACE_INNER`] and [`tuning::TRACE_OUTER`].
 pub fn current(thread: &Thread) -> Vec<Frame> {
     let mut inner = Vec::new();
     let mut outer = VecDeque::new();
     let mut omitted = 0;
-    let funcs = &thread.runtime.module.funcs;
     thread.runtime.engine().walk(thread, &mut |func, loc| {
-        if funcs[func].loc == Loc::default() {
-            return ControlFlow::Continue(());
-        }
         if inner.len() < tuning::TRACE_INNER {
             inner.push(Frame::At(func, loc));
         } else {
