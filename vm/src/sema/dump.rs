@@ -13,7 +13,8 @@ pub fn dump(program: &Program, wanted: &dyn Fn(crate::source::Span) -> bool) -> 
         d.class(class);
     }
     for global in &program.globals {
-        let span = global.init.block.value.as_ref().map(|v| v.span);
+        let value = global.init.block.value.as_ref().map(|v| v.span);
+        let span = value.or(global.init.block.stmts.first().map(|s| s.span));
         if span.is_some_and(wanted) {
             d.line(&format!("global {}: {}", global.name, type_name(program, global.ty)));
             d.body(&global.init);

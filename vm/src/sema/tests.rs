@@ -269,3 +269,14 @@ fn every_code_of_the_checker_has_a_case() {
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+#[test]
+fn limits_and_broken_libraries_are_errors() {
+    let line: String = (0..400).map(|i| format!("class C{} : C{i}()\n", i + 1)).collect();
+    assert!(checked(&format!("class C0\n{line}fun main() {{}}\n")).contains("E0605"));
+    let mut map = SourceMap::new();
+    let file = map.add("test.lang".into(), "fun main() {}".to_string(), Origin::User).expect("a small file");
+    let ast = crate::syntax::parse(&map, file, &mut Diagnostics::new());
+    let (program, problems) = check(&[Unit { file, origin: Origin::User, ast }], Scope::Reachable);
+    assert!(program.is_none() && problems.render(&map, false).contains("E0606"));
+}

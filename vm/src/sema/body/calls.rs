@@ -10,7 +10,7 @@ use crate::sema::decls::{Member, ValueName, substitute};
 use crate::sema::hir::{self, ClassId, ClassKind, Dispatch, ExprKind, FunId};
 use crate::sema::members::Found;
 use crate::sema::show::{article, count};
-use crate::sema::types::{Ty, TyKind, TypeParamId};
+use crate::sema::types::{InferVar, Ty, TyKind, TypeParamId};
 use crate::source::Span;
 use crate::syntax::ast::{self, Name};
 
@@ -286,7 +286,11 @@ impl<'a> Body<'_, 'a> {
         self.decide_bare(params, &mut slots, &bare);
         self.infer_from_bounds();
         if let Want::Type(want) = site.want {
-            self.hint_result(ret, want);
+            match self.bare_infer(ret) {
+                // Null may come from a closure, unless a bound forbids it.
+                Some(var) if !self.is_bounded(var) && self.bare_infer(want).is_none() => _ = self.relate().unify(ret, want),
+                _ => self.hint_result(ret, want),
+            }
         }
         for i in closures {
             slots[i] = Some(self.value(&site.args[i], params[i]));
@@ -319,6 +323,16 @@ impl<'a> Body<'_, 'a> {
                 slots[i] = Some(self.coerce(arg, params[i]));
             }
         }
+    }
+
+    /// Whether a variable stands for a type parameter with bounds.
+    fn is_bounded(&mut self, var: InferVar) -> bool {
+        (0..self.pending.len()).any(|i| {
+            (0..self.pending[i].params.len()).any(|n| {
+                let (param, arg) = (self.pending[i].params[n], self.pending[i].args[n]);
+                self.bare_infer(arg) == Some(var) && !self.type_params[param.0 as usize].bounds.is_empty()
+            })
+        })
     }
 
     /// A type argument that is decided may decide others that its bound mentions (`M: Monoid<T>`).

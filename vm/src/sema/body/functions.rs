@@ -173,7 +173,8 @@ impl<'a> Checker<'a> {
         let mut body = Body::new(self, owner, TyScope { params: Vec::new(), library }, Ret::None);
         body.assigned.scan_expr([], &decl.init);
         let (init, ty) = body.initializer(decl, known);
-        let body = body.finish(Vec::new(), hir::Block { stmts: Vec::new(), value: Some(Box::new(init)) });
+        let (block, _) = body.expr_block(init, Want::Any);
+        let body = body.finish(Vec::new(), block);
         let info = &mut self.globals[global.index()];
         info.ty = Slot::Known(ty);
         info.init = Some(body);
