@@ -33,6 +33,9 @@ mod trace;
 #[cfg(feature = "native")]
 pub mod native;
 
+#[cfg(test)]
+mod tests;
+
 pub use engine::{Engine, Frames, InterpreterEngine};
 pub use input::Input;
 pub use metrics::{Metrics, Row};

@@ -52,6 +52,9 @@ pub struct Thread {
     stack: Cell<*const Stack>,
     /// Allocations until the next collection under stress.
     stress_left: Cell<u32>,
+    /// The allocation with this number from now on fails; 0: none.
+    #[cfg(test)]
+    pub fail_allocation: Cell<u32>,
 }
 
 // SAFETY: see the module's invariants: other threads touch the non-atomic parts only while this one is stopped.
@@ -72,6 +75,8 @@ impl Thread {
             remembered: UnsafeCell::new(Vec::new()),
             stack: Cell::new(std::ptr::null()),
             stress_left: Cell::new(stress),
+            #[cfg(test)]
+            fail_allocation: Cell::new(0),
         });
         // SAFETY: nobody else has it yet.
         unsafe { (*thread.ctx.get()).runtime = (&raw const *thread).cast_mut().cast() };
@@ -242,6 +247,13 @@ impl Thread {
     fn allocate(&self, class_word: u32, size: usize) -> Result<u64, OutOfMemory> {
         if self.stress_left.get() > 0 {
             self.stress();
+        }
+        #[cfg(test)]
+        if self.fail_allocation.get() > 0 {
+            self.fail_allocation.set(self.fail_allocation.get() - 1);
+            if self.fail_allocation.get() == 0 {
+                return Err(OutOfMemory);
+            }
         }
         if size > tuning::LARGE {
             return self.allocate_large(class_word, size);

@@ -26,6 +26,10 @@ pub const MARK_CHUNK: usize = 256;
 pub const DEAD_WOOD_SHARE: usize = 64;
 /// Smallest `--heap`, in bytes.
 pub const MIN_HEAP: usize = 2 << 20;
+/// Largest `--heap`, in bytes: what is reserved for it must fit the address space.
+pub const MAX_HEAP: usize = 1 << 44;
+/// A smaller `--nursery` is taken as this, in bytes.
+pub const MIN_NURSERY: usize = 64 << 10;
 
 /// Bytes of stack a program thread reserves; only touched pages cost memory.
 pub const DEFAULT_STACK: usize = 64 << 20;

@@ -39,7 +39,7 @@ pub struct HeapOptions {
     pub stress: Option<std::num::NonZeroU32>,
     /// Re-trace the heap after every collection.
     pub verify: bool,
-    /// A line to stderr for every collection.
+    /// A line to stderr for every collection, in the form of Java's `-Xlog:gc`.
     pub log: bool,
     /// Bytes outside the heap that count against `max`: literals, class table.
     pub fixed: usize,
@@ -128,7 +128,10 @@ impl Heap {
     /// Errors: no address space of the needed size (about four times the maximum).
     pub fn new(classes: Arc<ClassTable>, options: HeapOptions, metrics: Arc<Metrics>) -> Result<Heap, NoSpace> {
         let max = options.max;
-        let nursery_cap = options.nursery.min(max / 4).next_multiple_of(PAGE);
+        if max > tuning::MAX_HEAP {
+            return Err(NoSpace { bytes: max });
+        }
+        let nursery_cap = options.nursery.max(tuning::MIN_NURSERY).min(max / 4).next_multiple_of(PAGE);
         let survivor_cap = (nursery_cap / tuning::SURVIVOR_SHARE).next_multiple_of(PAGE);
         let old_size = (max + nursery_cap + survivor_cap).next_multiple_of(PAGE);
         let large_size = (2 * max).next_multiple_of(PAGE);
@@ -270,10 +273,12 @@ impl Heap {
         self.metrics.gc_nanos.add(nanos);
         self.metrics.max_pause_nanos.raise_to(nanos);
         if self.options.log {
-            let kind = if major { "major" } else { "minor" };
+            let kind = if major { "Full" } else { "Young" };
+            let number = self.metrics.minor_collections.get() + self.metrics.major_collections.get() - 1;
             let mib = |b: usize| b as f64 / (1 << 20) as f64;
             let (at, after, limit) = (self.start.elapsed().as_secs_f64(), self.used(&inner), inner.limit);
-            eprintln!("[{at:.3}s][gc] {kind} {:.1}M->{:.1}M ({:.1}M) {:.3}ms", mib(before), mib(after), mib(limit), nanos as f64 / 1e6);
+            let (before, after, limit, millis) = (mib(before), mib(after), mib(limit), nanos as f64 / 1e6);
+            eprintln!("[{at:.3}s][gc] GC({number}) Pause {kind} {before:.1}M->{after:.1}M({limit:.1}M) {millis:.3}ms");
         }
         fits
     }

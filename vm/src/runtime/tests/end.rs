@@ -1,0 +1,81 @@
+//! The ways a program ends, and what it says then.
+
+use super::harness::*;
+use crate::runtime::{End, ExitStatus, RuntimeOptions};
+use jit::ir::{Builtin, FuncId, Loc};
+
+#[test]
+fn uncaught_errors_are_reported_with_their_trace() {
+    let frames = vec![(FuncId::from_u32(1), Loc(3)), (FuncId::from_u32(0), Loc(12)), (FuncId::from_u32(0), Loc(0))];
+    let outcome = run_with(options(), frames, |t| {
+        println(t, "before");
+        call(t, Builtin::CharToStr, &[u64::MAX])?;
+        Ok(0)
+    });
+    assert_eq!(outcome.status, ExitStatus { code: 1, end: End::Uncaught });
+    assert_eq!(outcome.out, "before\n");
+    assert_eq!(outcome.errors, "error: ArgumentError: -1 is not a code point\n  at thread (test.lang:3)\n  at main (test.lang:12)\n");
+}
+
+#[test]
+fn errors_of_unjoined_threads_are_reported() {
+    let outcome = run(|t| {
+        spawn(t, |t| call(t, Builtin::CharToStr, &[u64::MAX]).map(|_| 0))?;
+        let seen = spawn(t, |t| call(t, Builtin::CharToStr, &[u64::MAX]).map(|_| 0))?;
+        join(t, seen);
+        Ok(0)
+    });
+    assert_eq!((outcome.status.code, outcome.errors.as_str()), (1, "error in thread 1: ArgumentError: -1 is not a code point\n"));
+}
+
+#[test]
+fn exit_ends_all_threads_at_once() {
+    let outcome = run(|t| {
+        spawn(t, |t| {
+            println(t, "leaving");
+            call(t, Builtin::Exit, &[300])?;
+            unreachable!("exit does not return");
+        })?;
+        loop {
+            poll(t);
+        }
+    });
+    assert_eq!(outcome.status, ExitStatus { code: 44, end: End::Exit });
+    assert_eq!(outcome.out, "leaving\n");
+}
+
+#[test]
+fn a_panic_ends_the_program() {
+    let outcome = run(|t| {
+        spawn(t, |_| panic!("a bug in the virtual machine"))?;
+        loop {
+            poll(t);
+        }
+    });
+    assert_eq!(outcome.status, ExitStatus { code: 101, end: End::Panic });
+}
+
+#[test]
+fn a_panic_while_the_world_is_stopped_ends_the_program() {
+    let outcome = run(|t| {
+        spawn(t, |t| {
+            t.runtime.world.stop(t, |_| panic!("a bug in the collector"));
+            Ok(0)
+        })?;
+        loop {
+            poll(t);
+        }
+    });
+    assert_eq!(outcome.status.end, End::Panic);
+}
+
+#[test]
+fn deep_traces_keep_both_ends() {
+    let frames = (0..5000).map(|i| (FuncId::from_u32(i / 4999), Loc(i + 1))).collect();
+    let outcome = run_with(RuntimeOptions { verify_heap: true, ..options() }, frames, |t| {
+        call(t, Builtin::CharToStr, &[u64::MAX])?;
+        Ok(0)
+    });
+    let lines: Vec<&str> = outcome.errors.lines().collect();
+    assert_eq!((lines.len(), lines[21], lines[31]), (32, "  … 4970 more frames", "  at thread (test.lang:5000)"));
+}
