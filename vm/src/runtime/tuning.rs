@@ -18,10 +18,15 @@ pub const FIRST_LIMIT: usize = 256 << 20;
 pub const GROWTH_QUARTERS: usize = 10;
 /// Bytes kept back for error objects once everything else is taken.
 pub const ERROR_RESERVE: usize = 64 << 10;
+/// This share of the maximum (at least 64 KiB, at most 1 MiB) is kept back until memory has run out once, so that a handler can allocate before it has dropped what filled the heap.
+pub const GRACE_SHARE: usize = 64;
 /// Entries of the marking stack at most; more are found again by a walk over the marked objects.
 pub const MARK_STACK: usize = 128 << 10;
 /// Array elements marked before the rest of the array is put off.
 pub const MARK_CHUNK: usize = 256;
+/// How far ahead remembered objects are fetched into the cache, in objects, and copies' references, in bytes.
+pub const PREFETCH_OBJECTS: usize = 16;
+pub const PREFETCH_BYTES: usize = 256;
 /// With room to spare, this share of the old generation's dead bytes may stay at its bottom to spare sliding everything above.
 pub const DEAD_WOOD_SHARE: usize = 64;
 /// Smallest `--heap`, in bytes.

@@ -49,7 +49,11 @@ impl Heap {
         // SAFETY: the world is stopped, roots and remembered objects are valid, and there is room by the policy.
         unsafe {
             roots.visit(&mut |slot| _ = s.slot(slot));
-            remembered.iter().for_each(|&obj| s.scan_old(obj));
+            // They lie anywhere in the old generation: without looking ahead each would be a cache miss.
+            for (i, &obj) in remembered.iter().enumerate() {
+                prefetch(remembered.get(i + tuning::PREFETCH_OBJECTS).copied().unwrap_or(obj));
+                s.scan_old(obj);
+            }
             s.run(old_start);
         }
         let promoted = s.old_top - old_start;

@@ -120,6 +120,8 @@ struct Inner {
     free_after_major: usize,
     /// Bytes of the error reserve in use since the last collection.
     reserve_used: usize,
+    /// Memory has run out, and what is kept back for handlers is in use.
+    grace: bool,
     /// Alternates under stress.
     next_is_major: bool,
 }
@@ -162,6 +164,7 @@ impl Heap {
             limit: max.min(tuning::FIRST_LIMIT),
             free_after_major: 0,
             reserve_used: 0,
+            grace: false,
             next_is_major: false,
         };
         let base = classes.base();
@@ -248,6 +251,7 @@ impl Heap {
         let mut inner = self.lock();
         inner.remembered.extend(remembered);
         let before = self.used(&inner);
+        let had_grace = std::mem::take(&mut inner.grace);
         let full = match want {
             Want::Major => true,
             Want::Minor => false,
@@ -265,6 +269,9 @@ impl Heap {
             major = true;
             self.run(&mut inner, true, large, roots);
             fits = self.resize_nursery(&mut inner, large);
+        }
+        if inner.nursery_size == 0 {
+            fits = self.grant_grace(&mut inner, had_grace, large);
         }
         if self.options.verify {
             self.verify(&inner, roots);

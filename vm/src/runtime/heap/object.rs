@@ -147,3 +147,16 @@ pub fn address_hash(obj: usize) -> u64 {
     x ^= x >> 32;
     x & (i64::MAX as u64)
 }
+
+/// Asks for the cache line of an address that will soon be read. Any address will do.
+#[inline(always)]
+pub fn prefetch(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetching never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address as *const i8);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

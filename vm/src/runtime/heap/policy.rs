@@ -2,7 +2,7 @@
 //!
 //! Counted are the nursery, survivors, the old generation, large objects (in pages), the tables and mark stack of a major collection, remembered objects, the error reserve and
 //! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables), so that a minor collection has room for all it may copy. When memory gets scarce
-//! the nursery shrinks; below its smallest useful size memory is exhausted.
+//! the nursery shrinks; below its smallest useful size memory is exhausted, the program gets its error, and the handler a little that was kept back.
 
 use super::{Heap, Inner, PAGE};
 use crate::runtime::tuning;
@@ -14,8 +14,14 @@ impl Heap {
         tuning::MARK_STACK.min(self.options.max / 64 / 16)
     }
 
-    fn fixed(&self) -> usize {
-        self.options.fixed + tuning::ERROR_RESERVE + self.mark_stack() * 8
+    /// What an error handler may still use once memory has run out.
+    fn grace_bytes(&self) -> usize {
+        (self.options.max / tuning::GRACE_SHARE).clamp(16 * PAGE, 1 << 20)
+    }
+
+    fn fixed(&self, inner: &Inner) -> usize {
+        let grace = if inner.grace { 0 } else { self.grace_bytes() };
+        self.options.fixed + tuning::ERROR_RESERVE + self.mark_stack() * 8 + grace
     }
 
     fn old_bytes(&self, inner: &Inner) -> usize {
@@ -35,7 +41,7 @@ impl Heap {
     /// Bytes below the limit once everything but the nursery and the survivors is counted.
     pub(super) fn free(&self, inner: &Inner) -> usize {
         let old = self.old_bytes(inner);
-        let used = self.fixed()
+        let used = self.fixed(inner)
             + old
             + super::major::table_bytes(old)
             + inner.large.bytes()
@@ -45,8 +51,8 @@ impl Heap {
     }
 
     /// The smallest nursery that is worth running with.
-    fn smallest_nursery(&self) -> usize {
-        (self.options.max / 256).clamp(8 * PAGE, 1 << 20)
+    fn smallest_nursery(&self, inner: &Inner) -> usize {
+        if inner.grace { 4 * PAGE } else { (self.options.max / 256).clamp(8 * PAGE, 1 << 20) }
     }
 
     /// What a nursery of this size needs: itself, room to copy all of it, and that room's share of tables.
@@ -71,7 +77,7 @@ impl Heap {
         }
         let room = self.free(inner).saturating_sub(2 * self.survivor_bytes(inner));
         let (with, without) = (self.nursery_for(room.saturating_sub(large)), self.nursery_for(room));
-        let smallest = self.smallest_nursery().min(self.geometry.nursery_cap);
+        let smallest = self.smallest_nursery(inner).min(self.geometry.nursery_cap);
         let fits = with >= smallest && large <= room;
         let size = if fits {
             with
@@ -108,19 +114,26 @@ impl Heap {
         self.free(inner) < trigger
     }
 
+    /// After a major collection that left too little. The first time memory runs out, what was kept back for handlers becomes the nursery, and `false` lets the error be thrown; from then on that is
+    /// what there is, until a collection finds room again.
+    pub(super) fn grant_grace(&self, inner: &mut Inner, had_grace: bool, large: usize) -> bool {
+        inner.grace = true;
+        self.resize_nursery(inner, large) && had_grace
+    }
+
     /// After a major collection: how far the heap may grow until the next.
     pub(super) fn set_limit(&self, inner: &mut Inner, want: usize) {
         let live = self.old_bytes(inner) + inner.large.bytes();
         self.metrics.live_bytes.set(live as u64);
-        let wished = (live + want) / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed();
+        let wished = (live + want) / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
         inner.limit = wished.max(tuning::FIRST_LIMIT).min(self.options.max);
         inner.free_after_major = self.free(inner);
     }
 
     /// Records the most that was ever counted, the copies of the coming collection not included.
     pub(super) fn note_peak(&self, inner: &Inner) {
-        let free = self.free(inner);
-        let counted = (inner.limit - free).saturating_sub(tuning::ERROR_RESERVE) + inner.nursery_size + self.survivor_bytes(inner);
+        let unused = tuning::ERROR_RESERVE + if inner.grace { 0 } else { self.grace_bytes() };
+        let counted = (inner.limit - self.free(inner)).saturating_sub(unused) + inner.nursery_size + self.survivor_bytes(inner);
         self.metrics.peak_bytes.raise_to(counted as u64);
     }
 }

@@ -252,7 +252,7 @@ fn allocating() -> Vec<(Builtin, Vec<Arg>)> {
 
 #[test]
 fn memory_may_run_out_at_every_allocation() {
-    let frames = vec![(jit::ir::FuncId::from_u32(0), jit::ir::Loc(7)); 30];
+    let frames = vec![(jit::ir::FuncId::from_u32(2), jit::ir::Loc(7)); 30];
     let outcome = run_with(options(), frames, |t| {
         for (builtin, args) in allocating() {
             let usual = eval(t, builtin, &args);

@@ -6,7 +6,7 @@ use jit::ir::{Builtin, FuncId, Loc};
 
 #[test]
 fn uncaught_errors_are_reported_with_their_trace() {
-    let frames = vec![(FuncId::from_u32(1), Loc(3)), (FuncId::from_u32(0), Loc(12)), (FuncId::from_u32(0), Loc(0))];
+    let frames = vec![(FuncId::from_u32(2), Loc(3)), (FuncId::from_u32(3), Loc(12)), (FuncId::from_u32(0), Loc(0))];
     let outcome = run_with(options(), frames, |t| {
         println(t, "before");
         call(t, Builtin::CharToStr, &[u64::MAX])?;
@@ -14,7 +14,7 @@ fn uncaught_errors_are_reported_with_their_trace() {
     });
     assert_eq!(outcome.status, ExitStatus { code: 1, end: End::Uncaught });
     assert_eq!(outcome.out, "before\n");
-    assert_eq!(outcome.errors, "error: ArgumentError: -1 is not a code point\n  at thread (test.lang:3)\n  at main (test.lang:12)\n");
+    assert_eq!(outcome.errors, "error: ArgumentError: -1 is not a code point\n  at inner (test.lang:3)\n  at outer (test.lang:12)\n");
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn a_panic_while_the_world_is_stopped_ends_the_program() {
 
 #[test]
 fn deep_traces_keep_both_ends() {
-    let frames = (0..5000).map(|i| (FuncId::from_u32(i / 4999), Loc(i + 1))).collect();
+    let frames = (0..5000).map(|i| (FuncId::from_u32(2 + i / 4999), Loc(i + 1))).collect();
     let outcome = run_with(RuntimeOptions { verify_heap: true, ..options() }, frames, |t| {
         call(t, Builtin::CharToStr, &[u64::MAX])?;
         Ok(0)
     });
     let lines: Vec<&str> = outcome.errors.lines().collect();
-    assert_eq!((lines.len(), lines[21], lines[31]), (32, "  … 4970 more frames", "  at thread (test.lang:5000)"));
+    assert_eq!((lines.len(), lines[21], lines[31]), (32, "  … 4970 more frames", "  at outer (test.lang:5000)"));
 }

@@ -111,6 +111,10 @@ pub fn module() -> (Module, Ids) {
     let int = Some(TypeDesc::Int);
     let main = m.funcs.push(Function::new("main", vec![], int, Loc::default()));
     let thread = m.funcs.push(Function::new("thread", vec![TypeDesc::Ref { class: closure, nullable: false }], None, Loc::default()));
+    // Two functions for traces to name.
+    for name in ["inner", "outer"] {
+        m.funcs.push(Function::new(name, vec![], None, Loc(1)));
+    }
     m.entry = Some(Entry { main, thread });
     m.known = Some(Known {
         object,

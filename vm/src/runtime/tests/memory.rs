@@ -33,7 +33,7 @@ fn length(list: Ref) -> usize {
 #[test]
 fn out_of_memory_is_an_error_that_a_program_survives() {
     let options = RuntimeOptions { heap: Some(4 << 20), verify_heap: false, ..options() };
-    let frames = vec![(FuncId::from_u32(0), Loc(3)); 2000];
+    let frames = vec![(FuncId::from_u32(2), Loc(3)); 2000];
     let outcome = run_with(options, frames, |t| {
         for _ in 0..5 {
             let scope = t.scope();
@@ -59,19 +59,19 @@ fn out_of_memory_is_an_error_that_a_program_survives() {
 #[test]
 fn uncaught_out_of_memory_is_reported() {
     let options = RuntimeOptions { heap: Some(2 << 20), verify_heap: false, ..options() };
-    let frames = vec![(FuncId::from_u32(0), Loc(9))];
+    let frames = vec![(FuncId::from_u32(2), Loc(9))];
     let outcome = run_with(options, frames, |t| {
         let scope = t.scope();
         let (_list, _) = build(t, &scope, usize::MAX);
         Err(crate::runtime::errors::throw_out_of_memory(t))
     });
-    assert_eq!((outcome.status.code, outcome.errors.as_str()), (1, "error: OutOfMemoryError: out of memory\n  at main (test.lang:9)\n"));
+    assert_eq!((outcome.status.code, outcome.errors.as_str()), (1, "error: OutOfMemoryError: out of memory\n  at inner (test.lang:9)\n"));
 }
 
 #[test]
 fn every_allocation_may_collect() {
     let options = RuntimeOptions { gc_stress: NonZeroU32::new(1), ..options() };
-    let outcome = run_with(options, vec![(FuncId::from_u32(0), Loc(0)); 5], |t| {
+    let outcome = run_with(options, vec![(FuncId::from_u32(2), Loc(1)); 5], |t| {
         let scope = t.scope();
         let (list, _) = build(t, &scope, 300);
         let hash = call(t, Builtin::IdentityHash, &[list.get().0]).unwrap();
