@@ -97,6 +97,18 @@ fn formatting_is_safe_for_all_programs() {
 }
 
 #[test]
+fn the_reference_parses_and_formats() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/language.md");
+    let text = std::fs::read_to_string(path).expect("readable");
+    let blocks: Vec<&str> = text.split("\n```lang\n").skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0)).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        tree(block);
+        fuzz_one(block.as_bytes());
+    }
+}
+
+#[test]
 fn the_library_parses() {
     for path in files("src/lib") {
         let mut map = SourceMap::new();

@@ -133,7 +133,7 @@ codes! {
     TooManyInstances = "E0604", "generic code that is instantiated too often";
     TooManyThings = "E0605", "a program beyond one of the VM's limits";
     BrokenLibrary = "E0606", "a library that lacks what the compiler refers to";
-    Internal = "E0606", "a mistake in the VM itself";
+    Internal = "E0607", "a mistake in the VM itself";
 }
 
 impl std::fmt::Display for Code {

@@ -2,7 +2,7 @@
 //!
 //! In: diagnostics and the sources. Out: a string, with or without ANSI colours.
 //! Invariant: the length of what one diagnostic prints does not depend on the length of the source's lines: only the lines that carry a label are shown, and of a long
-//! line only a window around its first label.
+//! line only a window around a label.
 
 use super::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap, Span};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Lines up to this many bytes are shown whole.
 const WHOLE_LINE: usize = 160;
-/// Of longer ones this much is shown before and after the first label's start.
+/// Of longer ones this much is shown before and after a label's start.
 const BEFORE: usize = 60;
 const AFTER: usize = 80;
 /// Labels at most this many lines apart share an excerpt.
@@ -111,13 +111,18 @@ fn excerpts<'a>(d: &'a Diagnostic, map: &SourceMap) -> Vec<Excerpt<'a>> {
     let mut groups: Vec<Vec<Label>> = Vec::new();
     for label in labels {
         match groups.last_mut() {
-            Some(g) if g.last().is_some_and(|l| l.file == label.file && label.line - l.line <= SAME_EXCERPT) => g.push(label),
+            Some(g) if g.last().is_some_and(|last| share_excerpt(map, last, &label)) => g.push(label),
             _ => groups.push(vec![label]),
         }
     }
     // The excerpt with the error itself comes first.
     groups.sort_by_key(|g| !g.iter().any(|l| l.primary));
     groups.into_iter().map(|g| excerpt(map, g)).collect()
+}
+
+fn share_excerpt(map: &SourceMap, a: &Label, b: &Label) -> bool {
+    let near = a.line != b.line || b.start - a.start <= BEFORE || map.line_text(a.file, a.line).len() <= WHOLE_LINE;
+    a.file == b.file && b.line - a.line <= SAME_EXCERPT && near
 }
 
 fn locate<'a>(map: &SourceMap, span: Span, text: &'a str, primary: bool) -> Option<Label<'a>> {
@@ -143,10 +148,11 @@ fn excerpt<'a>(map: &SourceMap, labels: Vec<Label<'a>>) -> Excerpt<'a> {
         }
         let line_start = e.text.len();
         let source = map.line_text(file, line);
-        let first = labels.iter().find(|l| l.line == line).map_or(0, |l| l.start);
-        let (from, to) = window(source, first);
+        let here = || labels.iter().filter(|l| l.line == line);
+        let center = here().find(|l| l.primary).or_else(|| here().next()).map_or(0, |l| l.start);
+        let (from, to) = window(source, center);
         let shift = e.text.len() + if from > 0 { "…".len() } else { 0 };
-        for l in labels.iter().filter(|l| l.line == line) {
+        for l in here() {
             let place = |offset: usize| shift + offset.clamp(from, to) - from;
             e.labels.push((place(l.start), place(l.end), l.text, l.primary));
         }

@@ -99,6 +99,8 @@ struct Part {
 struct Level {
     docs: Vec<Doc>,
     with_blocks: bool,
+    /// A block stands in it: what follows does not hang, so that all blocks of a statement are on one level.
+    has_block: bool,
 }
 
 fn innermost(levels: &mut [Level]) -> &mut Vec<Doc> {
@@ -332,11 +334,16 @@ impl<'a> Builder<'a> {
     fn push_divider(&self, part: Part, from: usize, to: usize, levels: &mut Vec<Level>) {
         let i = part.first;
         if self.marks[i].role == Role::Bases && !self.has_comments(i) {
-            levels.push(Level { docs: vec![part.doc], with_blocks: true });
+            levels.push(Level { docs: vec![part.doc], with_blocks: true, has_block: false });
             return;
         }
         self.level_gap(i, from, levels);
         innermost(levels).push(part.doc);
+        let level = levels.len() - 1;
+        levels[level].has_block |= self.kind(i) == TokenKind::LBrace;
+        if levels[level].has_block {
+            return;
+        }
         let hangs = self.kind(i).is_assign() || self.kind(i) == TokenKind::FatArrow;
         if hangs && i + 1 < to && self.kind(i + 1) != TokenKind::LBrace && !self.has_comments(i + 1) {
             levels.push(Level::default());
@@ -353,25 +360,29 @@ impl<'a> Builder<'a> {
 
     fn parts(&self, from: usize, to: usize) -> Vec<Part> {
         use TokenKind::*;
-        // The blocks of one `if … else …` have one layout.
-        let mut one_line = true;
-        let mut i = from;
-        while i < to {
-            one_line &= self.kind(i) != LBrace || self.is_on_one_line(i);
-            i = self.skip(i) + 1;
-        }
         let mut parts = Vec::new();
+        let mut blocks = Vec::new();
+        // The blocks of one `if … else …` have one layout: in one line only if nothing in the statement is in several.
+        let mut one_line = true;
         let mut i = from;
         while i < to {
             let last = self.skip(i);
             let (kind, doc) = match self.kind(i) {
-                LBrace => (PartKind::Divider, self.block(i, one_line)),
+                LBrace => {
+                    one_line &= self.is_on_one_line(i);
+                    blocks.push(parts.len());
+                    (PartKind::Divider, Doc::space())
+                }
                 LParen | LBracket => (if self.kind(i) == LParen { PartKind::Parens } else { PartKind::Other }, self.list(i)),
                 StrStart => (PartKind::Other, Doc::text(self.slice(self.tokens[i].span.to(self.tokens[last].span)))),
                 _ => (self.part_kind(i), Doc::text(self.token_text(i))),
             };
+            one_line &= !doc.blocky && !doc.forces && !(kind == PartKind::Dot && self.tokens[i].newline);
             parts.push(Part { kind, first: i, doc });
             i = last + 1;
+        }
+        for n in blocks {
+            parts[n].doc = self.block(parts[n].first, one_line);
         }
         parts
     }
@@ -534,26 +545,26 @@ impl<'a> Builder<'a> {
         }
         let mut head = vec![open_doc];
         head.append(&mut pending);
-        self.list_layout(head, items, close_doc, by_author, &starts, close)
+        self.list_layout(head, items, close_doc, by_author, &starts)
     }
 
-    fn list_layout(&self, mut head: Vec<Doc>, items: Vec<Doc>, close: Doc, by_author: bool, starts: &[usize], end: usize) -> Doc {
+    fn list_layout(&self, mut head: Vec<Doc>, items: Vec<Doc>, close: Doc, by_author: bool, starts: &[usize]) -> Doc {
         if by_author {
             let mut filled = Vec::new();
             for (n, item) in items.into_iter().enumerate() {
                 if n > 0 {
-                    filled.push(if self.tokens[starts[n]].newline { Doc::hard() } else { Doc::line() });
+                    filled.push(if self.tokens[starts[n]].newline { Doc::newline() } else { Doc::line() });
                 }
                 filled.push(item);
             }
-            head.push(Doc::indent(INDENT, vec![Doc::hard(), Doc::fill(filled, 0)]));
-            head.extend([Doc::hard(), close]);
-            return Doc::broken(head);
+            head.push(Doc::indent(INDENT, vec![Doc::newline(), Doc::fill(filled, 0)]));
+            head.extend([Doc::newline(), close]);
+            return Doc::open_list(head);
         }
         let last = items.len() - 1;
         let block_inside = items[..last].iter().any(|d| d.blocky);
-        // A closure's block may stand at the end of the arguments without breaking them.
-        let hugs = items[last].blocky && self.ends_with_block(end);
+        // A block or list of several lines may stand at the end of the arguments without breaking them.
+        let hugs = items[last].blocky && items[last].ends_open();
         let broken = block_inside || (items[last].blocky && !hugs);
         let mut inner = vec![Doc::soft()];
         for (n, item) in items.into_iter().enumerate() {
@@ -564,16 +575,7 @@ impl<'a> Builder<'a> {
         }
         head.push(Doc::indent(INDENT, inner));
         head.extend([Doc::soft(), close]);
-        if broken { Doc::broken(head) } else { Doc::group(head) }
-    }
-
-    /// The tokens before `end` are a block, or calls whose last arguments end with one.
-    fn ends_with_block(&self, end: usize) -> bool {
-        let mut i = end - 1;
-        while self.kind(i) == TokenKind::RParen && !self.tokens[self.partners[i] + 1].newline {
-            i -= 1;
-        }
-        self.kind(i) == TokenKind::RBrace
+        if broken { Doc::open_list(head) } else { Doc::group(head) }
     }
 
     /// First tokens of the items between two brackets. A comma belongs to the item before it.

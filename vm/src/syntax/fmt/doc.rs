@@ -11,10 +11,12 @@ pub const WIDTH: usize = 100;
 
 pub struct Doc {
     pub kind: Kind,
-    /// Contains a line break that must be: groups around it are broken.
+    /// Contains a line break that must be, because of a comment or because the author wants it: groups around it are broken.
     pub forces: bool,
-    /// Contains a block of several lines: groups around it need not be broken.
+    /// Contains a block or list of several lines: groups around it need not be broken.
     pub blocky: bool,
+    /// Such a block or list itself.
+    is_open: bool,
 }
 
 pub enum Kind {
@@ -59,7 +61,7 @@ pub enum Kind {
 
 impl Doc {
     fn leaf(kind: Kind) -> Doc {
-        Doc { kind, forces: false, blocky: false }
+        Doc { kind, forces: false, blocky: false, is_open: false }
     }
 
     pub fn text(text: impl Into<String>) -> Doc {
@@ -83,16 +85,21 @@ impl Doc {
     }
 
     pub fn hard() -> Doc {
-        Doc { kind: Kind::Hard, forces: true, blocky: false }
+        Doc { forces: true, ..Doc::leaf(Kind::Hard) }
+    }
+
+    /// A line break that says nothing about the groups around it.
+    pub fn newline() -> Doc {
+        Doc::leaf(Kind::Hard)
     }
 
     pub fn blank() -> Doc {
-        Doc { kind: Kind::Blank, forces: true, blocky: false }
+        Doc { forces: true, ..Doc::leaf(Kind::Blank) }
     }
 
     fn of(items: Vec<Doc>, kind: impl FnOnce(Vec<Doc>) -> Kind) -> Doc {
         let (forces, blocky) = (items.iter().any(|d| d.forces), items.iter().any(|d| d.blocky));
-        Doc { kind: kind(items), forces, blocky }
+        Doc { forces, blocky, ..Doc::leaf(kind(items)) }
     }
 
     pub fn concat(items: Vec<Doc>) -> Doc {
@@ -112,42 +119,53 @@ impl Doc {
         doc
     }
 
-    pub fn broken(items: Vec<Doc>) -> Doc {
-        let mut doc = Doc::group(items);
-        doc.set_broken();
-        doc
+    /// Everything stands in one line but for one block or list of several lines, behind which there are only closing brackets.
+    pub fn ends_open(&self) -> bool {
+        let items = match &self.kind {
+            _ if self.is_open => return true,
+            Kind::Group { items, .. }
+            | Kind::Concat(items)
+            | Kind::Indent(_, items)
+            | Kind::Hang { items, .. }
+            | Kind::Fill { items, .. } => items,
+            _ => return false,
+        };
+        let closes = |d: &&Doc| matches!(d.kind, Kind::Soft | Kind::Text(_));
+        let mut rest = items.iter().rev().skip_while(closes);
+        rest.next().is_some_and(Doc::ends_open) && rest.all(|d| !d.blocky)
     }
 
     fn set_broken(&mut self) {
         if let Kind::Group { broken, .. } = &mut self.kind {
             *broken = true;
         }
-        self.forces = true;
     }
 
     /// What stands in a line: with a block of several lines in it, all groups in it are looked at on their own.
     pub fn sequence(items: Vec<Doc>) -> Doc {
         let mut doc = Doc::group(items);
         if doc.blocky {
-            let forces = doc.forces;
             doc.set_broken();
-            doc.forces = forces;
         }
         doc
     }
 
     /// A block of several lines: broken itself, but those around it need not be.
     pub fn block(items: Vec<Doc>) -> Doc {
-        let mut doc = Doc::broken(items);
-        doc.forces = false;
-        doc.blocky = true;
-        doc
+        Doc { forces: false, ..Doc::open_list(items) }
+    }
+
+    /// A list of several lines, as [`Self::block`], but for what forces line breaks in it.
+    pub fn open_list(items: Vec<Doc>) -> Doc {
+        let mut doc = Doc::group(items);
+        doc.set_broken();
+        Doc { blocky: true, is_open: true, ..doc }
     }
 
     pub fn chain(head: Vec<Doc>, links: Vec<Doc>, indent: usize, broken: bool) -> Doc {
         let all = || head.iter().chain(&links);
-        let (forces, blocky) = (broken || all().any(|d| d.forces), all().any(|d| d.blocky));
-        Doc { kind: Kind::Chain { head, links, indent, broken: forces }, forces, blocky }
+        let (forces, blocky) = (all().any(|d| d.forces), broken || all().any(|d| d.blocky));
+        Doc { forces, blocky, ..Doc::leaf(Kind::Chain { head, links, indent, broken }) }
     }
 
     /// Contents with a block of several lines are moved to a line of their own only where `with_blocks`.
@@ -282,7 +300,8 @@ impl<'a> Printer<'a> {
     fn chain(&mut self, doc: &'a Doc, c: Command<'a>) {
         let Kind::Chain { head, links, indent, broken } = &doc.kind else { return };
         let flat = |work| Command { indent: c.indent, mode: Mode::Flat, work };
-        let in_one_line = !broken && (c.mode == Mode::Flat || self.fits(&[flat(Work::Docs(links)), flat(Work::Docs(head))], true));
+        let in_one_line =
+            !broken && !doc.forces && (c.mode == Mode::Flat || self.fits(&[flat(Work::Docs(links)), flat(Work::Docs(head))], true));
         let mode = if in_one_line && !doc.blocky { Mode::Flat } else { Mode::Break };
         if in_one_line {
             self.push(c.indent, mode, Work::Docs(links));
@@ -296,7 +315,7 @@ impl<'a> Printer<'a> {
     fn fill(&mut self, items: &'a [Doc], indent: usize, c: Command<'a>) {
         let [content, rest @ ..] = items else { return };
         let flat = Command { indent: c.indent, mode: Mode::Flat, work: Work::Doc(content) };
-        let is_flat = !content.forces && !content.blocky && self.fits(&[flat], rest.is_empty());
+        let is_flat = !content.forces && !content.blocky && (c.mode == Mode::Flat || self.fits(&[flat], rest.is_empty()));
         self.push(c.indent, c.mode, Work::FillRest(rest, indent));
         self.push(c.indent, if is_flat { Mode::Flat } else { Mode::Break }, Work::Doc(content));
     }
@@ -307,7 +326,7 @@ impl<'a> Printer<'a> {
         let flat = |doc| Command { indent: c.indent, mode: Mode::Flat, work: Work::Doc(doc) };
         let breaks = match (&separator.kind, rest) {
             (Kind::Hard, _) => true,
-            (Kind::Line, [next, after @ ..]) => {
+            (Kind::Line, [next, after @ ..]) if c.mode == Mode::Break => {
                 let last = after.is_empty();
                 let open = Command { mode: Mode::Break, ..flat(next) };
                 !self.fits(&[flat(next), flat(separator)], last)

@@ -13,6 +13,8 @@ use crate::syntax::token::TokenKind;
 
 const TERNARY: &str = "write `if condition { a } else { b }`, which is an expression; for a null, `x ?: b`";
 
+const COALESCE: &str = "write `x ?: b` for `b` where `x` is null";
+
 /// What stands for a modifier elsewhere, and what to do here.
 fn modifier_hint(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -80,6 +82,14 @@ impl Parser<'_> {
         Some(self.foreign(format!("there is no operator {}", self.found()), hint))
     }
 
+    /// At a `?` behind a value.
+    fn question_mark(&self) -> Diagnostic {
+        match self.nth_kind(1) {
+            TokenKind::Question => self.foreign("there is no `??`", COALESCE),
+            _ => self.foreign("there is no `? :`", TERNARY),
+        }
+    }
+
     fn foreign(&self, message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
         self.diag(Code::ForeignSyntax, message).hint(hint)
     }
@@ -143,7 +153,7 @@ impl Parser<'_> {
             Arrow | FatArrow => self
                 .diag(Code::BadLambda, format!("expected a closure's parameters before {found}"))
                 .hint("write `x => …`, `(x, y) => …` or `() => …`"),
-            Question => self.foreign("there is no `? :`", TERNARY),
+            Question => self.question_mark(),
             kind if self.cur.newline && is_line_operator(kind) => self
                 .diag(Code::ExpectedExpression, format!("a line cannot begin with {found}"))
                 .hint("to go on with the line above, end that with the operator, or put the expression in parentheses"),
@@ -202,6 +212,7 @@ impl Parser<'_> {
             return Some(hint.to_string());
         }
         let hint = match self.cur.kind {
+            TokenKind::Question if self.nth_kind(1) == TokenKind::Question => COALESCE,
             TokenKind::Question => TERNARY,
             TokenKind::Ellipsis => "a range is written `a..b`, or `a..<b` without its end",
             TokenKind::FatArrow | TokenKind::Arrow => "a closure's parameters are names: `x => …`, `(x, y: Int) => …`",
@@ -238,7 +249,7 @@ impl Parser<'_> {
         }
         let d = self.expected_end_diag(format!("expected the end of the statement, found {}", self.found()));
         match self.cur.kind {
-            Question => self.foreign("there is no `? :`", TERNARY),
+            Question => self.question_mark(),
             LBrace if matches!(word, "switch" | "when") => {
                 Diagnostic::new(Code::ForeignSyntax, first.span, format!("there is no `{word}`"))
                     .hint("write `match x { 1 => a; 2, 3 => b; else => c }`")
