@@ -108,8 +108,13 @@ fn describe(a: &Outcome, b: &Outcome, how: &str) -> String {
     format!("{how}: ends with {:?}, but {:?} in the interpreter", b.status, a.status)
 }
 
-/// Whether two differences look like the same fault: then the smaller program shows it too.
+/// What two differences have in common that come from the same fault: then the smaller program shows it too.
 fn kind(difference: &str) -> String {
+    if difference.starts_with("error") {
+        // Of a program that does not compile: the messages without what they say about names.
+        let messages = difference.lines().filter(|l| l.starts_with("error"));
+        return messages.map(|l| l.split('`').step_by(2).collect::<String>() + "\n").collect();
+    }
     let first = difference.lines().next().unwrap_or_default();
     first.chars().filter(|c| !c.is_ascii_digit()).take(40).collect()
 }

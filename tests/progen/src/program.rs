@@ -58,7 +58,7 @@ impl<'a> Generator<'a> {
         for _ in 0..self.choices.below(3) {
             self.interface();
         }
-        for _ in 0..1 + self.choices.below(3) {
+        for _ in 0..1 + self.choices.below(2) {
             self.hierarchy();
             for _ in 0..1 + self.choices.below(3) {
                 self.function();
@@ -247,6 +247,7 @@ impl<'a> Generator<'a> {
         self.open("fun main() {");
         let mut scope = self.scope(None);
         scope.may_return = false;
+        self.line("fuel = 2000");
         for _ in 0..self.choices.below(3) {
             self.declare(&mut scope);
         }

@@ -153,6 +153,12 @@ fn reverse_postorder(source: &Function) -> Vec<ir::Block> {
     order
 }
 
+/// Whether a trace may name the operation's position. The others keep the position of the last one that has one: the back end may fold a load into the operation that uses its result, and then a
+/// null found by that load must still be reported where the load stands.
+fn has_position(op: &Op) -> bool {
+    op.may_throw() || op.is_safepoint() || matches!(op, Op::CallBuiltin { .. })
+}
+
 impl Translator<'_, '_> {
     fn function(&mut self) {
         let order = reverse_postorder(self.source);
@@ -190,14 +196,18 @@ impl Translator<'_, '_> {
         for &inst in &data.insts {
             let inst = &self.source.insts[inst];
             self.loc = inst.loc;
-            self.mark(SiteKind::Runtime);
+            if has_position(&inst.op) {
+                self.mark(SiteKind::Runtime);
+            }
             let result = self.op(&inst.op);
             if let (Some(value), Some(result)) = (inst.result, result) {
                 self.define(value, result);
             }
         }
         self.loc = data.terminator_loc;
-        self.mark(SiteKind::Runtime);
+        if matches!(data.terminator, Some(Terminator::Try { .. } | Terminator::Throw(_))) {
+            self.mark(SiteKind::Runtime);
+        }
         self.terminator(data.terminator.as_ref().expect("a finished block"));
     }
 
