@@ -106,7 +106,7 @@ impl<'a> Body<'_, 'a> {
         match &e.kind {
             ast::ExprKind::Bool(value) => {
                 let mut cond = self.simple_cond(expr(ExprKind::Bool(*value), Ty::BOOL, e.span));
-                *(if *value { &mut cond.fails } else { &mut cond.holds }) = State::unreachable();
+                (if *value { &mut cond.fails } else { &mut cond.holds }).dead = true;
                 cond
             }
             ast::ExprKind::Unary { op: UnaryOp::Not, operand, .. } => {
