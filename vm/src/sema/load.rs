@@ -20,6 +20,8 @@ pub struct Unit {
     pub file: FileId,
     pub origin: Origin,
     pub ast: ast::File,
+    /// Has errors of syntax: declarations may be missing from the tree.
+    pub broken: bool,
 }
 
 /// Loads the program that starts in the file `main`. Errors of reading and of syntax go to `sink`.
@@ -101,8 +103,9 @@ impl<'m> Loader<'m> {
             self.sink.push(Diagnostic::new(Code::TooLarge, span, "the source files together are larger than 4 GiB"));
             return None;
         };
+        let before = self.sink.count();
         let ast = parse(self.map, file, self.sink);
-        Some(Unit { file, origin, ast })
+        Some(Unit { file, origin, ast, broken: self.sink.count() > before })
     }
 
     fn read(&mut self, path: &Path, span: Span) -> Option<String> {

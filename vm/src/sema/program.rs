@@ -63,8 +63,9 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let Some(main) = found else {
-            let user = units.iter().rev().find(|u| u.origin == crate::source::Origin::User);
-            if user.is_some() {
+            let mut user = units.iter().filter(|u| u.origin == crate::source::Origin::User).peekable();
+            // In a broken file `main` may be among what the parser had to skip.
+            if user.peek().is_some() && user.all(|u| !u.broken) {
                 let problem = Diagnostic::new(Code::NoMain, Span::default(), "the program has no `fun main()`");
                 self.report(problem.hint("a program starts at `fun main() { … }`"));
             }
