@@ -98,6 +98,11 @@ impl Diagnostics {
         self.kept.iter()
     }
 
+    /// Drops the kept errors with this code.
+    pub fn forget(&mut self, code: Code) {
+        self.kept.retain(|d| d.code != code);
+    }
+
     /// Adds another collection's errors.
     pub fn append(&mut self, other: Diagnostics) {
         other.kept.into_iter().for_each(|d| self.push(d));
