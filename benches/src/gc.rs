@@ -115,7 +115,7 @@ fn memory() -> Result<(), String> {
     let hello = process::root().join("lang-samples/hello.lang");
     let rest = process::run(Command::new(process::vm()?).args(["run"]).arg(hello))?.max_rss_kib as f64 / 1024.0;
     println!("| hello | – | {rest:.1} |");
-    for (sample, args) in [("binary_trees", ["16"].as_slice()), ("splay", &["8000"])] {
+    for (sample, args) in [("binary_trees", ["16"].as_slice()), ("splay", &["8000", "200000"])] {
         let path = process::root().join(format!("lang-samples/{sample}.lang"));
         let run = process::run(Command::new(process::vm()?).args(["run", "--heap", "64m"]).arg(path).arg("--").args(args))?;
         println!("| {sample} {} | --heap 64m | {:.1} |", args.join(" "), run.max_rss_kib as f64 / 1024.0);
