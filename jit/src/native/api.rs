@@ -60,7 +60,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { polls: true, inline_alloc: true, verify: cfg!(debug_assertions), large_function: 10_000, code_size: 256 << 20 }
+        Options { polls: true, inline_alloc: true, verify: cfg!(debug_assertions), large_function: 10_000, code_size: 128 << 20 }
     }
 }
 

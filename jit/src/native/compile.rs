@@ -48,6 +48,9 @@ impl Code {
     }
 }
 
+/// Parameters a function may have: it pops those on the stack when it returns, and the machine's instruction for that counts bytes in 16 bits.
+const MAX_PARAMS: usize = 4000;
+
 /// Cranelift with its buffers, used for one function at a time.
 pub struct Compiler {
     isa: OwnedTargetIsa,
@@ -79,6 +82,9 @@ impl Compiler {
     /// [`NativeError::Compile`] where the function exceeds Cranelift's limits (frame or code too large).
     pub fn compile(&mut self, env: Env<'_>, func: FuncId) -> Result<Code, NativeError> {
         let fail = |message: String| NativeError::Compile { func, message };
+        if env.module.funcs[func].params.len() > MAX_PARAMS {
+            return Err(fail(format!("more than {MAX_PARAMS} parameters")));
+        }
         let sites = self.translate(env, func);
         let isa = if env.module.funcs[func].insts.len() > env.options.large_function { &self.quick } else { &self.isa };
         let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| fail(format!("{:?}", e.inner)))?;

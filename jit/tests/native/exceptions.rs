@@ -3,7 +3,7 @@
 use crate::mock::*;
 
 /// Operations that fail with (v0: int, v1: Array<Int>?, v2: Object?, v3: Error?), with the error's kind and operand. `int` ones define v9.
-const FAILING: [(&str, bool, [i64; 4], i64, i64); 27] = [
+const FAILING: [(&str, bool, [i64; 4], i64, i64); 28] = [
     ("idiv v8, v0", true, [0, 1, 1, 1], 3, 0),
     ("irem v8, v0", true, [0, 1, 1, 1], 3, 0),
     ("idiv v8, v10", true, [0, 1, 1, 1], 3, 0),
@@ -31,6 +31,7 @@ const FAILING: [(&str, bool, [i64; 4], i64, i64); 27] = [
     ("new_array class3, v0", false, [1 << 40, 1, 1, 1], 7, 0),
     ("new_array class3, v11", false, [0, 1, 1, 1], 5, -3),
     ("call fn1(v8) site0", true, [0, 1, 1, 1], 100, 1234),
+    ("call_builtin exit(v8)", false, [0, 1, 1, 1], 100, 1234),
 ];
 
 fn wide_class() -> String {
@@ -40,7 +41,7 @@ fn wide_class() -> String {
 
 /// `fail` does the operation outside of any handler, `caught` inside one, `outer` calls `fail` inside one. Handlers return the error's kind plus what stayed alive across.
 fn program(op: &str, int: bool) -> String {
-    let result = if op.starts_with("store") || op.starts_with("atomic_store") { "" } else { "v9 = " };
+    let result = if op.starts_with("store") || op.starts_with("atomic_store") || op.starts_with("call_builtin") { "" } else { "v9 = " };
     let (normal, ret) = match (result, int) {
         ("", _) => ("block1", "v8"),
         (_, true) => ("block1", "v9"),
@@ -153,7 +154,7 @@ fn every_failure_reaches_its_handler() {
         let text = program(op, int);
         let slots = args.map(|a| a as u64);
         let trace = |frames: &[(&str, u32)]| frames.iter().map(|&(f, l)| (f.to_string(), l)).collect::<Vec<_>>();
-        let inner: &[(&str, u32)] = if op.starts_with("call") { &[("thrower", 20), ("fail", 11)] } else { &[("fail", 11)] };
+        let inner: &[(&str, u32)] = if op.starts_with("call fn") { &[("thrower", 20), ("fail", 11)] } else { &[("fail", 11)] };
         let expect = |rest: &[(&str, u32)]| Outcome::Error { kind, operand, trace: trace(&[inner, rest].concat()) };
         assert_eq!(agree(&text, "run_fail", &slots), expect(&[("run_fail", 70)]), "{op}");
         assert_eq!(agree(&text, "run_rethrow", &slots), expect(&[("middle", 40), ("rethrow", 60), ("run_rethrow", 70)]), "{op}");

@@ -1,7 +1,7 @@
 //! Deep stacks: overflow is an error like any other.
 
 use crate::mock::*;
-use jit::native::STACK_RESERVE;
+use jit::native::{NativeError, STACK_RESERVE};
 use std::fmt::Write;
 
 const RECURSION: &str = r#"
@@ -32,6 +32,28 @@ block1(v3: int):
 block2(v4: ref):
   return v0
 }
+fn3 "deep"(int) -> int {
+block0(v0: int):
+  v1 = iconst 1
+  v2 = iadd v0, v1
+  try call fn3(v2) site3 normal block1 unwind block2 @4
+block1(v3: int):
+  return v3
+block2(v4: ref):
+  v5 = call fn4(v0) site4
+  v6 = icmp eq v5, v0
+  v7 = bool_to_int v6
+  return v7
+}
+fn4 "id"(int) -> int {
+block0(v0: int):
+  v1 = iconst 3
+  v2 = new_array class3, v1
+  v3 = array_len v2
+  v4 = iadd v0, v3
+  v5 = isub v4, v1
+  return v5
+}
 "#;
 
 fn natively<R: Send>(text: &str, stack: usize, f: impl FnOnce(&Program, &mut Thread) -> R + Send) -> R {
@@ -56,6 +78,34 @@ fn overflow_is_thrown_and_caught() {
         // The innermost handler gets it.
         let Outcome::Value(depth) = thread.native(program.func("each"), &[0]) else { panic!("not caught") };
         assert!(depth > 1000, "{depth} frames in 256 KiB");
+    });
+}
+
+/// The compiler itself finds room at the end of the stack.
+#[test]
+fn first_calls_at_the_end_of_the_stack() {
+    natively(RECURSION, 256 << 10, |program, thread| {
+        assert_eq!(thread.native(program.func("deep"), &[0]), Outcome::Value(1));
+        assert!(program.engine.failures().is_empty());
+    });
+}
+
+/// What the compiler cannot do is an error, too.
+#[test]
+fn code_that_cannot_be_compiled() {
+    let params = vec!["int"; 5000].join(", ");
+    let block: Vec<String> = (0..5000).map(|i| format!("v{i}: int")).collect();
+    let args = vec!["v0"; 5000].join(", ");
+    let text = format!(
+        "fn0 \"wide\"({params}) -> int {{\nblock0({}):\n  return v4999\n}}\nfn1 \"f\"(int) -> int {{\nblock0(v0: int):\n  v1 = call fn0({args}) site0 @3\n  return v1\n}}",
+        block.join(", ")
+    );
+    natively(&text, 256 << 10, |program, thread| {
+        for _ in 0..2 {
+            let trace = vec![("f".into(), 3)];
+            assert_eq!(thread.native(program.func("f"), &[1]), Outcome::Error { kind: 7, operand: 0, trace });
+        }
+        assert!(matches!(&program.engine.failures()[..], [NativeError::Compile { .. }, ..]));
     });
 }
 
