@@ -260,3 +260,30 @@ block6():
     assert_eq!(agree(text, "f", &[1]), Outcome::Value(31));
     assert!(matches!(agree(text, "f", &[11]), Outcome::Error { kind: 1, .. }));
 }
+
+/// Each null is reported where it was met first, although the machine may do several operations in one instruction.
+#[test]
+fn positions_of_folded_loads() {
+    let null_at = |loc| Outcome::Error { kind: 1, operand: 0, trace: vec![("f".into(), loc)] };
+    let f = |body: &str| {
+        format!(
+            "class7 \"F\" extends class0 {{\n  field2 \"x\": float\n  field3 \"e\": class1?\n}}\nfn0 \"f\"(class1?, class7?, int) -> int {{\nblock0(v0: ref, v1: ref, v2: int):\n{body}}}"
+        )
+    };
+    let bodies = [
+        // A load, an addition and a store to the same field.
+        "  v3 = load v0.field1 @11\n  v4 = iadd v3, v2 @12\n  store v0.field1, v4 @13\n  return v4\n",
+        "  v3 = load v0.field1 @11\n  v4 = iadd v2, v3 @12\n  store v0.field0, v4 @13\n  return v4\n",
+        // A load inside an addition, a comparison, a division, a throw.
+        "  v3 = load v0.field1 @11\n  v4 = iadd v2, v3 @12\n  return v4 @13\n",
+        "  v3 = load v1.field2 @11\n  v4 = fconst 1.0\n  v5 = fadd v4, v3 @12\n  v6 = float_to_int v5 @13\n  return v6\n",
+        "  v3 = load v0.field1 @11\n  v4 = icmp lt v2, v3 @12\n  branch v4, block1, block2 @13\nblock1():\n  return v2\nblock2():\n  return v3\n",
+        "  v3 = load v0.field1 @11\n  v4 = idiv v3, v2 @12\n  return v4 @13\n",
+        "  v3 = load v0.field1 @11\n  v4 = irem v2, v3 @12\n  return v4 @13\n",
+        "  v3 = load v1.field3 @11\n  throw v3 @13\n",
+        "  v3 = load v0.field1 @11\n  v4 = new_array class2, v3 @12\n  v5 = array_len v4\n  return v5 @13\n",
+    ];
+    for body in bodies {
+        assert_eq!(agree(&f(body), "f", &[0, 0, 1]), null_at(11), "{body}");
+    }
+}

@@ -52,32 +52,39 @@ impl Translator<'_, '_> {
         self.b.switch_to_block(on);
     }
 
-    /// Flags for an access at `object + offset`, which fails there or has been checked.
-    pub(super) fn access(&mut self, object: Value, offset: i32) -> MemFlagsData {
-        let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
-        if self.unwind.is_some() {
-            self.branch_if_null(object);
-        } else if near {
-            return MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
-        } else {
-            self.touch(object);
-        }
-        MemFlagsData::trusted()
+    /// The reference is not null from here to the end of the block.
+    pub(super) fn mark_checked(&mut self, object: Value) {
+        self.checked[object] = self.current.into();
     }
 
-    /// Loads an object's header, which faults if it is null.
-    fn touch(&mut self, object: Value) {
-        let flags = MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
-        self.b.ins().load(types::I32, flags, object, CLASS_WORD);
+    fn is_checked(&self, object: Value) -> bool {
+        self.checked[object].expand() == Some(self.current)
+    }
+
+    /// Flags for an access at `object + offset`, which fails there or cannot fail. (Leaving out what cannot fail matters for traces, too: Cranelift makes one instruction of a load and a store to the same place if both may trap,
+    /// and its position would be the store's.)
+    pub(super) fn access(&mut self, object: Value, offset: i32) -> MemFlagsData {
+        let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
+        if near && self.unwind.is_none() && !self.is_checked(object) {
+            self.mark_checked(object);
+            return MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+        }
+        self.require(object);
+        MemFlagsData::trusted()
     }
 
     /// The object is not null from here on.
     pub(super) fn require(&mut self, object: Value) {
-        if self.unwind.is_some() {
-            self.branch_if_null(object);
-        } else {
-            self.touch(object);
+        if self.is_checked(object) {
+            return;
         }
+        self.mark_checked(object);
+        if self.unwind.is_some() {
+            return self.branch_if_null(object);
+        }
+        // Loads the object's header, which faults if it is null.
+        let flags = MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+        self.b.ins().load(types::I32, flags, object, CLASS_WORD);
     }
 
     pub(super) fn null_check(&mut self, object: ir::Value) -> Value {
@@ -114,6 +121,7 @@ impl Translator<'_, '_> {
         self.store_context(offset::TRAP_OBJECT, object);
         self.fail(TrapKind::Cast);
         self.b.switch_to_block(done);
+        self.mark_checked(object);
         object
     }
 
@@ -168,7 +176,9 @@ impl Translator<'_, '_> {
     /// `throw`: leaves the function.
     pub(super) fn throw(&mut self, error: ir::Value) {
         let error = self.value(error);
-        self.b.ins().trapz(error, TrapKind::Null.code());
+        if !self.is_checked(error) {
+            self.branch_if_null(error);
+        }
         self.store_context(offset::PENDING_ERROR, error);
         self.call_stub_without_return(Stub::Throw);
     }

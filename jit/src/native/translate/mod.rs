@@ -81,6 +81,9 @@ struct Translator<'a, 'b> {
     values: SecondaryMap<ir::Value, PackedOption<Value>>,
     sites: Vec<Site>,
     loc: Loc,
+    /// The block in which a reference was last found not to be null.
+    checked: SecondaryMap<Value, PackedOption<ir::Block>>,
+    current: ir::Block,
     /// Where the current operation's failure goes: set while a `Try` is translated.
     unwind: Option<(Block, Vec<BlockArg>)>,
     /// A block that is never reached, for calls that do not return.
@@ -123,6 +126,8 @@ pub fn translate(
         values: SecondaryMap::with_capacity(source.values.len()),
         sites: Vec::new(),
         loc: source.loc,
+        checked: SecondaryMap::new(),
+        current: source.entry(),
         unwind: None,
         dead: None,
         callees: HashMap::new(),
@@ -192,6 +197,7 @@ impl Translator<'_, '_> {
     }
 
     fn block(&mut self, block: ir::Block) {
+        self.current = block;
         let data = &self.source.blocks[block];
         for &inst in &data.insts {
             let inst = &self.source.insts[inst];

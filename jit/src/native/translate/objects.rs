@@ -28,6 +28,7 @@ impl Translator<'_, '_> {
         let object = self.allocate_slowly(Stub::NewObject, class, None);
         self.b.ins().jump(done, &[BlockArg::Value(object)]);
         self.b.switch_to_block(done);
+        self.mark_checked(result);
         result
     }
 
@@ -66,6 +67,7 @@ impl Translator<'_, '_> {
         let array = self.allocate_slowly(Stub::NewArray, class, Some(length));
         self.b.ins().jump(done, &[BlockArg::Value(array)]);
         self.b.switch_to_block(done);
+        self.mark_checked(result);
         result
     }
 
@@ -109,7 +111,9 @@ impl Translator<'_, '_> {
             self.store_context(offset::STUB_ARGS + 8, length);
         }
         self.call_stub(stub, SiteKind::Runtime);
-        self.load_context(types::I64, offset::STUB_ARGS)
+        let object = self.load_context(types::I64, offset::STUB_ARGS);
+        self.mark_checked(object);
+        object
     }
 
     pub(super) fn load_field(&mut self, field: FieldId, object: ir::Value) -> Value {
