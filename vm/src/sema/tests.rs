@@ -277,6 +277,6 @@ fn limits_and_broken_libraries_are_errors() {
     let mut map = SourceMap::new();
     let file = map.add("test.lang".into(), "fun main() {}".to_string(), Origin::User).expect("a small file");
     let ast = crate::syntax::parse(&map, file, &mut Diagnostics::new());
-    let (program, problems) = check(&[Unit { file, origin: Origin::User, ast }], Scope::Reachable);
+    let (program, problems) = check(&[Unit { file, origin: Origin::User, ast, broken: false }], Scope::Reachable);
     assert!(program.is_none() && problems.render(&map, false).contains("E0606"));
 }
