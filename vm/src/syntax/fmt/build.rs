@@ -13,7 +13,7 @@ use crate::syntax::parser::expr::prec;
 use crate::syntax::parser::{Mark, Role};
 use crate::syntax::token::{Comment, Token, TokenKind};
 
-const INDENT: usize = 2;
+pub(super) const INDENT: usize = 2;
 /// Of an expression's lines after its first.
 const CONTINUATION: usize = 4;
 /// Calls in a chain from which on it is broken at its dots rather than in its arguments.
@@ -56,15 +56,15 @@ fn partners(tokens: &[Token]) -> Vec<usize> {
     partners
 }
 
-struct Builder<'a> {
+pub(super) struct Builder<'a> {
     text: &'a str,
     base: u32,
-    tokens: &'a [Token],
-    marks: &'a [Mark],
+    pub(super) tokens: &'a [Token],
+    pub(super) marks: &'a [Mark],
     all_comments: &'a [Comment],
     /// Index of the first comment that stands before token `i` and after the one before it.
     comments: Vec<usize>,
-    partners: Vec<usize>,
+    pub(super) partners: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ enum PartKind {
 
 /// Where a sequence stands: inside brackets the author's line breaks next to operators are not kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Line,
     List,
 }
@@ -110,23 +110,23 @@ fn innermost(levels: &mut [Level]) -> &mut Vec<Doc> {
 
 /// Comments before a token.
 #[derive(Default)]
-struct Gap {
+pub(super) struct Gap {
     /// On the line of the token before, with nothing else behind them.
-    trailing: Vec<Doc>,
+    pub(super) trailing: Vec<Doc>,
     /// The others, with the spaces and line breaks around them.
-    own: Vec<Doc>,
+    pub(super) own: Vec<Doc>,
 }
 
 impl<'a> Builder<'a> {
-    fn kind(&self, i: usize) -> TokenKind {
+    pub(super) fn kind(&self, i: usize) -> TokenKind {
         self.tokens[i].kind
     }
 
-    fn slice(&self, span: Span) -> &'a str {
+    pub(super) fn slice(&self, span: Span) -> &'a str {
         &self.text[(span.lo - self.base) as usize..(span.hi - self.base) as usize]
     }
 
-    fn token_text(&self, i: usize) -> String {
+    pub(super) fn token_text(&self, i: usize) -> String {
         let text = self.slice(self.tokens[i].span);
         // `List<Int>= x`: the parser took this token apart.
         match text.strip_suffix('=') {
@@ -139,13 +139,18 @@ impl<'a> Builder<'a> {
         i > 0 && space::between((self.tokens[i - 1], self.marks[i - 1]), (self.tokens[i], self.marks[i]))
     }
 
+    /// `>=` that closes type arguments and assigns.
+    fn closes_and_assigns(&self, i: usize) -> bool {
+        self.marks[i].role == Role::TypeClose && matches!(self.kind(i), TokenKind::Ge | TokenKind::ShrEq | TokenKind::UShrEq)
+    }
+
     // Comments.
 
     fn comments_before(&self, i: usize) -> &'a [Comment] {
         &self.all_comments[self.comments[i]..self.comments[i + 1]]
     }
 
-    fn has_comments(&self, i: usize) -> bool {
+    pub(super) fn has_comments(&self, i: usize) -> bool {
         self.comments[i] < self.comments[i + 1]
     }
 
@@ -161,7 +166,7 @@ impl<'a> Builder<'a> {
         self.breaks_before(self.tokens[i].span.lo)
     }
 
-    fn gap(&self, i: usize) -> Gap {
+    pub(super) fn gap(&self, i: usize) -> Gap {
         let comments = self.comments_before(i);
         let mut gap = Gap::default();
         for (n, c) in comments.iter().enumerate() {
@@ -250,7 +255,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The last token of the bracket, block or string that begins at `i`, or `i` itself.
-    fn skip(&self, i: usize) -> usize {
+    pub(super) fn skip(&self, i: usize) -> usize {
         use TokenKind::*;
         if matches!(self.kind(i), LParen | LBracket | LBrace | StrStart) { self.partners[i] } else { i }
     }
@@ -300,7 +305,7 @@ impl<'a> Builder<'a> {
     // Sequences.
 
     /// Tokens `from..to`, without the comments before the first of them.
-    fn sequence(&self, from: usize, to: usize, place: Place) -> Doc {
+    pub(super) fn sequence(&self, from: usize, to: usize, place: Place) -> Doc {
         // Innermost last; every one but the first hangs from the end of the one before.
         let mut levels = vec![Level::default()];
         let mut run: Vec<Part> = Vec::new();
@@ -344,7 +349,7 @@ impl<'a> Builder<'a> {
         if levels[level].has_block {
             return;
         }
-        let hangs = self.kind(i).is_assign() || self.kind(i) == TokenKind::FatArrow;
+        let hangs = self.kind(i).is_assign() || self.closes_and_assigns(i) || self.kind(i) == TokenKind::FatArrow;
         if hangs && i + 1 < to && self.kind(i + 1) != TokenKind::LBrace && !self.has_comments(i + 1) {
             levels.push(Level::default());
         }
@@ -377,7 +382,8 @@ impl<'a> Builder<'a> {
                 StrStart => (PartKind::Other, Doc::text(self.slice(self.tokens[i].span.to(self.tokens[last].span)))),
                 _ => (self.part_kind(i), Doc::text(self.token_text(i))),
             };
-            one_line &= !doc.blocky && !doc.forces && !(kind == PartKind::Dot && self.tokens[i].newline);
+            let open_chain = kind == PartKind::Dot && self.tokens[i].newline;
+            one_line &= !(doc.blocky || doc.forces || open_chain);
             parts.push(Part { kind, first: i, doc });
             i = last + 1;
         }
@@ -393,8 +399,7 @@ impl<'a> Builder<'a> {
         match self.marks[i].role {
             Role::Binary(level) => return PartKind::Operator(level),
             Role::Step => return PartKind::Divider,
-            // `>=` that closes type arguments and assigns.
-            Role::TypeClose if matches!(kind, Ge | ShrEq | UShrEq) => return PartKind::Divider,
+            _ if self.closes_and_assigns(i) => return PartKind::Divider,
             _ => {}
         }
         match kind {
@@ -511,102 +516,4 @@ impl<'a> Builder<'a> {
         }
         Doc::chain(head, pieces.into_iter().map(Doc::concat).collect(), INDENT, by_author)
     }
-
-    // Lists in brackets.
-
-    /// `( … )` or `[ … ]` from token `open` on.
-    fn list(&self, open: usize) -> Doc {
-        let close = self.partners[open];
-        let (open_doc, close_doc) = (Doc::text(self.token_text(open)), Doc::text(self.token_text(close)));
-        if close == open + 1 && !self.has_comments(close) {
-            return Doc::concat(vec![open_doc, close_doc]);
-        }
-        let starts = self.item_starts(open, close);
-        let by_author = self.tokens[open + 1].newline && close > open + 1;
-        let mut items = Vec::new();
-        // Comments behind the opening bracket or a comma stay on that line.
-        let mut pending = Vec::new();
-        for (n, &start) in starts.iter().enumerate() {
-            let end = starts.get(n + 1).copied().unwrap_or(close);
-            let gap = self.gap(start);
-            let mut item = gap.own;
-            if n == 0 {
-                pending = gap.trailing;
-            } else if let Some(last) = items.last_mut() {
-                append(last, gap.trailing);
-            }
-            item.push(self.sequence(start, end, Place::List));
-            items.push(Doc::concat(item));
-        }
-        let end_gap = self.gap(close);
-        match items.last_mut() {
-            Some(last) => append(last, end_gap.trailing.into_iter().chain(end_gap.own).collect()),
-            None => items.push(Doc::concat(end_gap.trailing.into_iter().chain(end_gap.own).collect())),
-        }
-        let mut head = vec![open_doc];
-        head.append(&mut pending);
-        self.list_layout(head, items, close_doc, by_author, &starts)
-    }
-
-    fn list_layout(&self, mut head: Vec<Doc>, items: Vec<Doc>, close: Doc, by_author: bool, starts: &[usize]) -> Doc {
-        if by_author {
-            let mut filled = Vec::new();
-            for (n, item) in items.into_iter().enumerate() {
-                if n > 0 {
-                    filled.push(if self.tokens[starts[n]].newline { Doc::newline() } else { Doc::line() });
-                }
-                filled.push(item);
-            }
-            head.push(Doc::indent(INDENT, vec![Doc::newline(), Doc::fill(filled, 0)]));
-            head.extend([Doc::newline(), close]);
-            return Doc::open_list(head);
-        }
-        let last = items.len() - 1;
-        let block_inside = items[..last].iter().any(|d| d.blocky);
-        // A block or list of several lines may stand at the end of the arguments without breaking them.
-        let hugs = items[last].blocky && items[last].ends_open();
-        let broken = block_inside || (items[last].blocky && !hugs);
-        let mut inner = vec![Doc::soft()];
-        for (n, item) in items.into_iter().enumerate() {
-            if n > 0 {
-                inner.push(Doc::line());
-            }
-            inner.push(item);
-        }
-        head.push(Doc::indent(INDENT, inner));
-        head.extend([Doc::soft(), close]);
-        if broken { Doc::open_list(head) } else { Doc::group(head) }
-    }
-
-    /// First tokens of the items between two brackets. A comma belongs to the item before it.
-    fn item_starts(&self, open: usize, close: usize) -> Vec<usize> {
-        let mut starts = Vec::new();
-        let mut angles = 0usize;
-        let mut fresh = true;
-        let mut i = open + 1;
-        while i < close {
-            if fresh {
-                starts.push(i);
-            }
-            fresh = self.kind(i) == TokenKind::Comma && angles == 0;
-            match self.marks[i].role {
-                Role::TypeOpen => angles += 1,
-                Role::TypeClose => angles = angles.saturating_sub(self.slice(self.tokens[i].span).bytes().filter(|b| *b == b'>').count()),
-                _ => {}
-            }
-            i = self.skip(i) + 1;
-        }
-        starts
-    }
-}
-
-/// Adds to the end of a concatenation.
-fn append(doc: &mut Doc, more: Vec<Doc>) {
-    if more.is_empty() {
-        return;
-    }
-    let old = std::mem::replace(doc, Doc::space());
-    let mut items = vec![old];
-    items.extend(more);
-    *doc = Doc::concat(items);
 }

@@ -391,13 +391,17 @@ impl<'a> Printer<'a> {
                 Kind::Line | Kind::Soft if mode == Mode::Break => return true,
                 Kind::Hang { .. } if mode == Mode::Break && is_rest => return true,
                 Kind::Hang { items, .. } => {
-                    stack.push((mode, Work::Docs(items)));
+                    stack.push((Mode::Flat, Work::Docs(items)));
                     1
                 }
                 Kind::Soft => 0,
                 Kind::Space | Kind::Line => 1,
-                Kind::Concat(items) | Kind::Indent(_, items) | Kind::Fill { items, .. } => {
+                Kind::Concat(items) | Kind::Indent(_, items) => {
                     stack.push((mode, Work::Docs(items)));
+                    0
+                }
+                Kind::Fill { items, .. } => {
+                    stack.push((if is_rest { mode } else { Mode::Flat }, Work::Docs(items)));
                     0
                 }
                 Kind::Chain { head, links, broken, .. } => {

@@ -9,6 +9,7 @@
 
 mod build;
 mod doc;
+mod lists;
 mod space;
 
 pub use doc::WIDTH;

@@ -39,6 +39,7 @@ fn is_applied(kind: TokenKind, role: Role) -> bool {
     match kind {
         Name => role != Role::Step,
         RParen | RBracket | RBrace | This | Super | StrEnd | BangBang => true,
-        _ => role == Role::TypeClose,
+        // The `=` at the end of `>=`, where that was taken apart, is applied to nothing.
+        _ => role == Role::TypeClose && !matches!(kind, Ge | ShrEq | UShrEq),
     }
 }

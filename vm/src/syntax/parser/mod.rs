@@ -14,6 +14,7 @@ mod item;
 mod lambda;
 mod stmt;
 mod types;
+mod words;
 
 use super::ast::{self, Name};
 use super::lexer::{Lexed, lex};
