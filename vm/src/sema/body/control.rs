@@ -146,6 +146,10 @@ impl<'a> Body<'_, 'a> {
         span: Span,
     ) -> hir::Expr {
         let start = self.state.clone();
+        if let Some(block) = finally {
+            let loops = self.frame().loops.len();
+            self.frame().guarded.push((loops, block.span));
+        }
         let mut branches = vec![self.branch(body, want)];
         let mut end = std::mem::replace(&mut self.state, start.clone());
         // An error may come from anywhere in the body, between any two of its assignments.
@@ -167,6 +171,9 @@ impl<'a> Body<'_, 'a> {
         }
         let ty = self.unite(&mut branches, want, "try");
         self.state = end;
+        if finally.is_some() {
+            self.frame().guarded.pop();
+        }
         let finally = finally.map(|block| self.finally(block, start, body, catches));
         let finally_never_ends = finally.is_some() && self.state.dead;
         let mut blocks = branches.into_iter().map(|b| b.block);

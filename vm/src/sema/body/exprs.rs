@@ -5,6 +5,7 @@ use super::members::Resolved;
 use super::{Body, Ret, Want, error_expr, expr, stmt, unit_expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{Owner, ValueName};
+use crate::sema::flow::State;
 use crate::sema::hir::{self, ExprKind, StmtKind};
 use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
@@ -479,9 +480,18 @@ impl<'a> Body<'_, 'a> {
         expr(ExprKind::Throw(Box::new(e)), Ty::NEVER, span)
     }
 
+    /// The state in which a `break` arrives: every `finally` on the way may have assigned.
+    fn state_at_jump(&mut self) -> State {
+        let loops = self.frame().loops.len();
+        let on_the_way: Vec<Span> = self.frame().guarded.iter().filter(|g| g.0 >= loops).map(|g| g.1).collect();
+        let here = self.state.clone();
+        on_the_way.into_iter().for_each(|finally| self.widen(finally));
+        std::mem::replace(&mut self.state, here)
+    }
+
     fn jump(&mut self, is_break: bool, span: Span) -> hir::Expr {
         let name = if is_break { "break" } else { "continue" };
-        let state = self.state.clone();
+        let state = self.state_at_jump();
         let frame = self.frame();
         let outside = frame.finally.last().is_some_and(|&loops| frame.loops.len() <= loops);
         if frame.loops.is_empty() {

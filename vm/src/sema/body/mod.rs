@@ -90,6 +90,8 @@ pub struct Frame {
     loops: Vec<Loop>,
     /// For each open `finally`: how many loops were open around it.
     finally: Vec<usize>,
+    /// For each open `try` or `catch` with a `finally` behind it: how many loops were open around it, and that `finally`.
+    guarded: Vec<(usize, Span)>,
     /// Position at which a closure starts.
     start: u32,
     /// Starts of the loops around a closure, in the frames outside, outermost first.
@@ -321,6 +323,7 @@ impl Frame {
             ret_ty,
             loops: Vec::new(),
             finally: Vec::new(),
+            guarded: Vec::new(),
             start,
             outer_loops,
         }
