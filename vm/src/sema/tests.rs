@@ -274,12 +274,9 @@ fn every_code_of_the_checker_has_a_case() {
         .expect("snapshots")
         .map(|e| std::fs::read_to_string(e.expect("an entry").path()).expect("text"))
         .collect();
-    let elsewhere = ["E0209", "E0603", "E0604", "E0605", "E0606"];
-    let missing: Vec<_> = crate::diag::Code::ALL
-        .iter()
-        .map(|c| c.id())
-        .filter(|id| *id >= "E0201" && !elsewhere.contains(id) && !texts.contains(id))
-        .collect();
+    // Files, generics and limits are tested elsewhere.
+    let of_the_checker = |id: &&str| ("E0201".."E0603").contains(id) && *id != "E0209";
+    let missing: Vec<_> = crate::diag::Code::ALL.iter().map(|c| c.id()).filter(of_the_checker).filter(|id| !texts.contains(id)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
