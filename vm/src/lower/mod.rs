@@ -40,6 +40,8 @@ mod tries;
 mod types;
 
 #[cfg(test)]
+mod flow_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
