@@ -13,7 +13,7 @@
 //! | [`methods`] | which function a method name means, selectors, who answers them |
 //! | [`functions`] | function instances and the jobs that lower their bodies |
 //! | [`natives`] | what `native fun`s stand for |
-//! | [`body`] | one function's lowering: locals, operations, scopes; `expr`, `calls`, `convert`, `compare`, `text`, `control`, `loops`, `matching`, `tries`, `closures` extend it |
+//! | [`body`] | one function's lowering: locals, operations, scopes; `expr`, `calls`, `convert`, `compare`, `text`, `arrays`, `control`, `loops`, `matching`, `tries`, `closures` extend it |
 //! | [`entry`] | the entry points, globals and the classes known to the runtime |
 //!
 //! Invariants: every class mentioned is complete in the module; `ClassKind::Concrete` means an object can exist (a class that is never constructed is `Abstract` here); every instruction has the position of its
@@ -21,6 +21,7 @@
 //!
 //! Lowering recurses over the tree, whose depth the parser and the checker bound, on a thread with room for that.
 
+mod arrays;
 mod body;
 mod calls;
 mod classes;
