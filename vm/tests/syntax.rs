@@ -259,6 +259,71 @@ fn assignments_may_be_bodies_of_closures_and_arms() {
     assert!(tree("fun f() { match x { 1 => n = 2 } }").contains("assign ="));
 }
 
+/// The parser knows words of other languages only to explain errors: they are names like any other.
+#[test]
+fn words_of_other_languages_are_names() {
+    let words = [
+        "val",
+        "const",
+        "final",
+        "auto",
+        "public",
+        "private",
+        "static",
+        "open",
+        "data",
+        "async",
+        "new",
+        "not",
+        "await",
+        "function",
+        "def",
+        "fn",
+        "func",
+        "switch",
+        "when",
+        "case",
+        "default",
+        "do",
+        "loop",
+        "repeat",
+        "foreach",
+        "unless",
+        "until",
+        "elif",
+        "then",
+        "extends",
+        "implements",
+        "constructor",
+        "throws",
+        "except",
+        "vararg",
+        "enum",
+        "struct",
+        "type",
+        "package",
+        "and",
+        "or",
+        "to",
+        "mut",
+        "of",
+        "step",
+        "get",
+        "set",
+        "int",
+        "string",
+    ];
+    for w in words {
+        tree(&format!(
+            "let {w} = 1\nfun {w}({w}: Int, x: {w}): {w} {{ {w}({w}); return {w} }}\n\
+             class {w}<{w}: {w}>(let {w}: {w}, {w}: Int) : {w}({w}), {w} {{\n let {w} = {w}\n fun {w}() = {w}\n}}\n\
+             fun main() {{\n {w}({w} => {w})\n {w}((x) => {{ {w} }})\n {w} = {w} + {w}\n {w}[{w}] -= {w}\n {w} !is {w}\n {w}\n -{w}\n {w}.{w}?.{w}\n let {w}: {w} = {w}!!\n \
+             if {w} {{ {w} }} else if {w} {{ {w} }}\n for {w} in {w}..{w} step {w} {{ {w} }}\n match {w} {{ {w} => {w}; {w}.{w}, {w} => {w}; is {w} as {w} => {w} }}\n \
+             try {{ {w} }} catch ({w}: {w}) {{ {w} }}\n f({w}, [{w}], \"${{{w}}}\")\n}}"
+        ));
+    }
+}
+
 // Tokens and literals.
 
 #[test]

@@ -47,7 +47,8 @@ impl Parser<'_> {
     pub(super) fn foreign_primary(&mut self) -> Option<PResult<Expr>> {
         let word = self.cur_name()?;
         let next = self.nth(1);
-        if next.newline {
+        // `for i in a..new step 2`: a variable.
+        if next.newline || self.text_of(next.span) == "step" {
             return None;
         }
         let hint = match word {
@@ -244,11 +245,12 @@ impl Parser<'_> {
             return Some(result.map(StmtKind::Var));
         }
         let d = match (word, next.kind) {
-            ("elif" | "elsif" | "elseif", kind) if starts_expr(kind) => self.unknown_word(self.cur.span, word),
+            ("elif" | "elsif" | "elseif", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
             ("do" | "loop" | "repeat" | "forever", TokenKind::LBrace) => self.unknown_word(self.cur.span, word),
+            ("foreach", TokenKind::LParen) if !self.is_in(3) && !self.is_in(4) => return None,
             ("foreach", TokenKind::LParen | TokenKind::Name) => self.unknown_word(self.cur.span, word),
-            ("unless" | "until", TokenKind::Name | TokenKind::Bang) => self.unknown_word(self.cur.span, word),
-            ("switch" | "when", TokenKind::Name | TokenKind::This | TokenKind::LBrace) => {
+            ("unless" | "until", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
+            ("switch" | "when", kind) if begins_operand(kind) || kind == TokenKind::LBrace => {
                 self.foreign(format!("there is no `{word}`"), "write `match x { 1 => a; 2, 3 => b; else => c }`")
             }
             (_, TokenKind::Name) if is_fun_word(word) => {
@@ -346,7 +348,7 @@ impl Parser<'_> {
         let word = self.cur_name()?;
         match (word, self.nth_kind(1)) {
             ("_", _) => Some(self.foreign("`_` is no pattern", "write `else => …`")),
-            ("default" | "otherwise", TokenKind::FatArrow | TokenKind::Arrow | TokenKind::Colon) => {
+            ("default" | "otherwise", TokenKind::Arrow | TokenKind::Colon) => {
                 Some(self.foreign(format!("there is no `{word}`"), "write `else => …`"))
             }
             ("case" | "when", kind) if starts_expr(kind) || kind == TokenKind::Is => {
@@ -535,6 +537,12 @@ impl Parser<'_> {
             _ => return None,
         })
     }
+}
+
+/// Begins an expression, and cannot go on with one behind a name.
+fn begins_operand(kind: TokenKind) -> bool {
+    use TokenKind::*;
+    matches!(kind, Name | This | Super | True | False | Null | Int | Float | Char | StrStart)
 }
 
 /// A binary operator that cannot begin an expression.
