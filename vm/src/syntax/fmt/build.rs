@@ -13,7 +13,7 @@ use crate::syntax::parser::expr::prec;
 use crate::syntax::parser::{Mark, Role};
 use crate::syntax::token::{Comment, Token, TokenKind};
 
-pub(super) const INDENT: usize = 2;
+pub(super) const INDENT: usize = 4;
 /// Of an expression's lines after its first.
 const CONTINUATION: usize = 4;
 /// Calls in a chain from which on it is broken at its dots rather than in its arguments.

@@ -1,6 +1,6 @@
 //! The formatter behind `vm fmt`.
 //!
-//! In: a file without syntax errors. Out: its text in the one layout: two spaces a level, lines of at most [`WIDTH`] columns where that can be, spaces as everybody sets them, at
+//! In: a file without syntax errors. Out: its text in the one layout: four spaces a level, lines of at most [`WIDTH`] columns where that can be, spaces as everybody sets them, at
 //! most one empty line in a row. Invariants: the tokens and comments stay the same and in the same order, so the program does; formatting formatted text changes nothing.
 //!
 //! It works on tokens, not on the tree: the tree knows neither comments nor parentheses. What the tokens alone do not tell (is this `<` a bracket, does a statement begin
