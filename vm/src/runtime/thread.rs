@@ -281,7 +281,7 @@ impl Thread {
                 return Ok(obj);
             }
             if self.collect(Want::Nursery) == Some(false) {
-                return self.take(size).ok_or(OutOfMemory);
+                return Err(OutOfMemory);
             }
         }
     }
@@ -313,10 +313,7 @@ impl Thread {
                 return Ok(obj as u64);
             }
             if self.collect(Want::Large(size)) == Some(false) {
-                return match heap.allocate_large(class_word, size, false) {
-                    LargeResult::Object(obj) => Ok(obj as u64),
-                    LargeResult::Collect => Err(OutOfMemory),
-                };
+                return Err(OutOfMemory);
             }
         }
     }

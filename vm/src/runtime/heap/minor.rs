@@ -4,6 +4,7 @@
 //! Invariant: the caller has made sure that all young bytes fit where they may be copied to.
 
 use super::*;
+use jit::layout::{ARRAY_DATA, ClassDesc, Shape};
 
 struct Scavenger {
     base: usize,
@@ -49,9 +50,14 @@ impl Heap {
         // SAFETY: the world is stopped, roots and remembered objects are valid, and there is room by the policy.
         unsafe {
             roots.visit(&mut |slot| _ = s.slot(slot));
-            // They lie anywhere in the old generation: without looking ahead each would be a cache miss.
+            // They lie anywhere in the old generation, and what they refer to anywhere in the nursery: without looking ahead each would be two cache misses.
             for (i, &obj) in remembered.iter().enumerate() {
-                prefetch(remembered.get(i + tuning::PREFETCH_OBJECTS).copied().unwrap_or(obj));
+                if let Some(&far) = remembered.get(i + 2 * tuning::PREFETCH_OBJECTS) {
+                    prefetch(far);
+                }
+                if let Some(&near) = remembered.get(i + tuning::PREFETCH_OBJECTS) {
+                    s.prefetch_referents(near);
+                }
                 s.scan_old(obj);
             }
             s.run(old_start);
@@ -148,14 +154,18 @@ impl Scavenger {
                 while to_scan < self.to_top {
                     let h = header(to_scan);
                     let desc = desc(self.base, h);
-                    for_each_ref(to_scan, desc, |slot| _ = self.slot(slot));
-                    to_scan += full_size(to_scan, h, desc);
+                    let size = full_size(to_scan, h, desc);
+                    self.prefetch_ahead(to_scan, size, self.to_top);
+                    self.for_each_slot(to_scan, desc, |s, slot| _ = s.slot(slot));
+                    to_scan += size;
                 }
                 while old_scan < self.old_top {
                     let h = header(old_scan);
                     let desc = desc(self.base, h);
+                    let size = full_size(old_scan, h, desc);
+                    self.prefetch_ahead(old_scan, size, self.old_top);
                     self.scan_promoted(old_scan, desc);
-                    old_scan += full_size(old_scan, h, desc);
+                    old_scan += size;
                 }
                 if let Some(obj) = self.pending.pop() {
                     self.scan_promoted(obj, desc(self.base, header(obj)));
@@ -168,15 +178,62 @@ impl Scavenger {
 
     /// Scans an old object, and remembers it if it refers to a young one afterwards.
     #[inline(always)]
-    unsafe fn scan_promoted(&mut self, obj: usize, desc: &jit::layout::ClassDesc) {
+    unsafe fn scan_promoted(&mut self, obj: usize, desc: &ClassDesc) {
         // SAFETY: by the caller.
         unsafe {
             let mut young = false;
-            for_each_ref(obj, desc, |slot| young |= self.slot(slot));
+            self.for_each_slot(obj, desc, |s, slot| young |= s.slot(slot));
             if young {
                 set_log(obj, LOGGED);
                 self.remembered.push(obj);
             }
+        }
+    }
+
+    /// As [`for_each_ref`], looking ahead in long arrays.
+    #[inline(always)]
+    unsafe fn for_each_slot(&mut self, obj: usize, desc: &ClassDesc, mut f: impl FnMut(&mut Self, *mut u64)) {
+        // SAFETY: by the caller an object of the descriptor's class.
+        unsafe {
+            if desc.shape != Shape::RefArray || array_len(obj) <= tuning::PREFETCH_OBJECTS {
+                return for_each_ref(obj, desc, |slot| f(self, slot));
+            }
+            let (data, len) = ((obj + ARRAY_DATA as usize) as *mut u64, array_len(obj));
+            for i in 0..len {
+                self.prefetch_young(*data.add((i + tuning::PREFETCH_OBJECTS).min(len - 1)) as usize);
+                f(self, data.add(i));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_young(&self, obj: usize) {
+        if obj.wrapping_sub(self.young) < self.young_len {
+            prefetch(obj);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch_referents(&self, obj: usize) {
+        // SAFETY: by the caller an old object.
+        unsafe {
+            let desc = desc(self.base, header(obj));
+            if desc.shape == Shape::Object {
+                for_each_ref(obj, desc, |slot| self.prefetch_young(*slot as usize));
+            }
+        }
+    }
+
+    /// The copies' words some way ahead: those that look like young references are.
+    #[inline(always)]
+    unsafe fn prefetch_ahead(&self, scan: usize, size: usize, top: usize) {
+        let from = scan + tuning::PREFETCH_BYTES;
+        let to = (from + size.min(64)).min(top);
+        let mut at = from;
+        while at < to {
+            // SAFETY: below the top lie complete copies.
+            self.prefetch_young(unsafe { *(at as *const usize) });
+            at += 8;
         }
     }
 

@@ -40,6 +40,8 @@ fn out_of_memory_is_an_error_that_a_program_survives() {
             let (list, count) = build(t, &scope, usize::MAX);
             assert_eq!(length(list.get()), count);
             assert!(count * 24 > 3 << 20, "{count} nodes");
+            // What a handler usually does first.
+            println(t, "caught");
             // The interpreter and compiled code throw like this, again and again if need be.
             for _ in 0..3 {
                 let mut host = crate::runtime::host::ThreadHost::new(t);
@@ -52,7 +54,7 @@ fn out_of_memory_is_an_error_that_a_program_survives() {
         }
         Ok(0)
     });
-    assert_eq!(outcome.out, "still here\n".repeat(5));
+    assert_eq!(outcome.out, "caught\nstill here\n".repeat(5));
     assert!(outcome.runtime.metrics.peak_bytes.get() <= 4 << 20);
 }
 
