@@ -12,6 +12,12 @@ use std::time::{Duration, Instant};
 /// When the reader of the output is gone.
 pub const CLOSED: ExitStatus = ExitStatus { code: 141, end: End::OutputClosed };
 
+/// An error's cause in words, without the number that Rust adds.
+pub fn cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}
+
 /// Where a stream goes.
 #[derive(Clone, Debug)]
 pub enum Output {

@@ -230,7 +230,8 @@ impl Runtime {
         let status = match self.writers.close() {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => super::output::CLOSED,
             Err(e) if status.end != End::Panic => {
-                self.writers.error_now(&format!("error: cannot write to the standard output: {e}\n"));
+                let cause = super::output::cause(&e);
+                self.writers.error_now(&format!("error: cannot write to the standard output: {cause}\n"));
                 ExitStatus { code: status.code.max(1), end: End::OutputFailed }
             }
             _ => status,

@@ -55,9 +55,23 @@ pub const PRINTED_OUTER: usize = 10;
 /// Bytes of output gathered before they are written when the output is no terminal.
 pub const OUTPUT_BUFFER: usize = 64 << 10;
 
-/// Bytes of the heap when `--heap` is not given: a quarter of the machine's memory, at least 512 MiB.
+/// Bytes of the heap when `--heap` is not given: a quarter of the machine's memory, at least 512 MiB; under a limit of the address space (`ulimit -v`) a sixteenth of that at most, for a heap reserves about
+/// three times its size, and threads' stacks and machine code want room too.
 pub fn default_heap() -> usize {
-    (physical_memory() / 4).max(512 << 20)
+    (physical_memory() / 4).max(512 << 20).min(address_space() / 16).max(MIN_HEAP)
+}
+
+#[cfg(unix)]
+fn address_space() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is valid for the call.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    if result != 0 || limit.rlim_cur == libc::RLIM_INFINITY { usize::MAX } else { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) }
+}
+
+#[cfg(not(unix))]
+fn address_space() -> usize {
+    usize::MAX
 }
 
 #[cfg(unix)]

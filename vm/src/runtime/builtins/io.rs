@@ -4,19 +4,13 @@
 
 use super::*;
 use crate::runtime::input::ReadError;
-use crate::runtime::output;
+use crate::runtime::output::{self, cause};
 use crate::runtime::program::{End, ExitStatus};
 use std::io::Read;
 use std::time::Duration;
 
 fn io_error(thread: &Thread, message: String) -> Failure {
     Failure::Error(thread.runtime.known.io_error, message)
-}
-
-/// An error's cause in words, without the number that Rust adds.
-fn cause(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
 }
 
 pub fn print(thread: &Thread, a: Ref) -> Result<()> {

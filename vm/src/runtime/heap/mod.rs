@@ -24,6 +24,7 @@ use super::tuning;
 use large::LargeObjects;
 use object::*;
 use space::{PAGE, Space};
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -285,7 +286,11 @@ impl Heap {
             let mib = |b: usize| b as f64 / (1 << 20) as f64;
             let (at, after, limit) = (self.start.elapsed().as_secs_f64(), self.used(&inner), inner.limit);
             let (before, after, limit, millis) = (mib(before), mib(after), mib(limit), nanos as f64 / 1e6);
-            eprintln!("[{at:.3}s][gc] GC({number}) Pause {kind} {before:.1}M->{after:.1}M({limit:.1}M) {millis:.3}ms");
+            // A closed stderr is no reason to stop.
+            _ = writeln!(
+                std::io::stderr(),
+                "[{at:.3}s][gc] GC({number}) Pause {kind} {before:.1}M->{after:.1}M({limit:.1}M) {millis:.3}ms"
+            );
         }
         fits
     }

@@ -383,7 +383,14 @@ fn large_objects_are_reused_and_limited() {
         f.roots[round % 8] = obj.0;
     }
     f.roots = vec![0; 16];
-    let fit = (0..16).take_while(|&i| (f.roots[i] = f.alloc(BYTES, 1 << 20).0) == () && f.roots[i] != 0).count();
+    let mut fit = 0;
+    while fit < 16 {
+        f.roots[fit] = f.alloc(BYTES, 1 << 20).0;
+        if f.roots[fit] == 0 {
+            break;
+        }
+        fit += 1;
+    }
     assert!((13..16).contains(&fit), "{fit} arrays of 1 MiB in 16 MiB");
 }
 
