@@ -5,7 +5,7 @@
 
 use super::hir::{self, ClassId, ClassKind, FieldId, FunId, GlobalId, Known};
 use super::types::{Ty, TyKind, TypeParamId, Types};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::source::Span;
 use crate::syntax::ast;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -177,6 +177,12 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.sink.push(diagnostic);
+    }
+
+    /// What the user may have meant by `name`; nothing any more where errors are only counted.
+    pub fn near<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+        let wanted = self.sink.count() < Diagnostics::LIMIT;
+        wanted.then(|| suggest(name, candidates)).flatten()
     }
 
     pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {

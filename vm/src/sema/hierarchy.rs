@@ -3,9 +3,9 @@
 //! In: class headers as written. Out: `base`, `interfaces` and `above` of every class; an edge that is wrong or closes a cycle is reported and left out, so
 //! every later walk up the hierarchy ends. Then the bounds of all types written in declarations.
 
-use super::decls::{Checker, ClassSource, TyScope};
+use super::decls::{Checker, ClassSource, TyScope, substitute};
 use super::hir::{ClassId, ClassKind};
-use super::types::{Ty, TyKind};
+use super::types::{Ty, TyKind, TypeParamId};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::show::article;
 use crate::source::Span;
@@ -173,19 +173,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports arguments that do not meet the bounds of `params`; `outer` are further parameters that the bounds may mention.
-    pub fn check_bounds(
-        &mut self,
-        params: &[super::types::TypeParamId],
-        args: &[Ty],
-        outer: Option<(&[super::types::TypeParamId], &[Ty])>,
-        span: Span,
-        what: &str,
-    ) {
+    pub fn check_bounds(&mut self, params: &[TypeParamId], args: &[Ty], outer: Option<(&[TypeParamId], &[Ty])>, span: Span, what: &str) {
         for (&param, &arg) in params.iter().zip(args) {
             for bound in self.type_params[param.0 as usize].bounds.clone() {
-                let mut wanted = super::decls::substitute(&mut self.types, bound, params, args);
+                let mut wanted = substitute(&mut self.types, bound, params, args);
                 if let Some((params, args)) = outer {
-                    wanted = super::decls::substitute(&mut self.types, wanted, params, args);
+                    wanted = substitute(&mut self.types, wanted, params, args);
                 }
                 if self.types.has_error(arg) || self.types.has_error(wanted) || self.meets(arg, wanted) {
                     continue;

@@ -7,7 +7,7 @@ use super::hir::{ClassId, ClassKind, FunId};
 use super::members::Found;
 use super::show::{article, count};
 use super::types::{Ty, TyKind};
-use crate::diag::{Code, Diagnostic, suggest};
+use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{FunBody, FunDecl};
 use rustc_hash::FxHashSet;
@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
         if inherited.is_empty() {
             if let Some(span) = decl.modifiers.is_override {
                 let names = self.member_names(class, self.class(class).library);
-                let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
+                let near = self.near(name, names).map(|n| format!("did you mean `{n}`?"));
                 let problem = Diagnostic::new(Code::NothingToOverride, span, format!("`{name}` overrides nothing")).maybe_hint(near);
                 self.report(problem);
             }

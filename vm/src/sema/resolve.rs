@@ -6,7 +6,7 @@
 use super::decls::{Checker, TyScope, ValueName, WrittenType};
 use super::show::count;
 use super::types::{Ty, TyKind};
-use crate::diag::{Code, Diagnostic, suggest};
+use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{Name, TypeExpr, TypeKind};
 
 impl<'a> Checker<'a> {
@@ -96,8 +96,8 @@ impl<'a> Checker<'a> {
             return self.error(Code::NotAType, name.span, format!("`{text}` is {what}, not a type"));
         }
         let known = self.type_names.keys().copied().filter(|n| scope.library || !n.starts_with("__"));
-        let near =
-            foreign(text).or_else(|| suggest(text, known.chain(scope.params.iter().map(|(n, _)| *n)).chain(["Unit"])).map(str::to_string));
+        let near = foreign(text)
+            .or_else(|| self.near(text, known.chain(scope.params.iter().map(|(n, _)| *n)).chain(["Unit"])).map(str::to_string));
         let problem = Diagnostic::new(Code::UnknownType, name.span, format!("there is no type `{text}`"));
         self.report(problem.maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
     }

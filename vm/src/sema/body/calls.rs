@@ -6,7 +6,7 @@
 use super::members::Resolved;
 use super::{Body, PendingBounds, Want, error_expr, expr};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::decls::{Member, ValueName, substitute};
+use crate::sema::decls::{Member, Owner, ValueName, substitute};
 use crate::sema::hir::{self, ClassId, ClassKind, Dispatch, ExprKind, FunId};
 use crate::sema::members::Found;
 use crate::sema::show::{article, count};
@@ -110,7 +110,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn call_super(&mut self, at: Span, name: &'a Name, site: CallSite<'a>) -> hir::Expr {
-        let (Some(this), crate::sema::decls::Owner::Class(class)) = (self.read_this(at), self.owner) else {
+        let (Some(this), Owner::Class(class)) = (self.read_this(at), self.owner) else {
             self.error(Code::NoThis, at, "`super` is only known inside the methods of a class");
             return self.check_args_anyway(site);
         };

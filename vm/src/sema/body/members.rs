@@ -1,7 +1,7 @@
 //! Names and members: what a name stands for, fields, methods found on a value, index methods.
 
 use super::{Body, Want, expr};
-use crate::diag::{Code, Diagnostic, suggest};
+use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{Member, Owner, ValueName};
 use crate::sema::hir::{self, ClassId, Dispatch, ExprKind, FieldId, FunId};
 use crate::sema::members::Found;
@@ -92,7 +92,7 @@ impl<'a> Body<'_, 'a> {
         let library = self.library();
         let globals = self.value_names.keys().chain(self.type_names.keys()).copied();
         let all = self.names.keys().copied().chain(members).chain(globals);
-        suggest(text, all.filter(|n| library || !n.starts_with("__"))).map(str::to_string)
+        self.near(text, all.filter(|n| library || !n.starts_with("__"))).map(str::to_string)
     }
 
     /// A member of an `object`, where `object` names one. `Some(None)`: it has no such member (reported).
@@ -120,7 +120,7 @@ impl<'a> Body<'_, 'a> {
             Some(&value) if self.visible(&name.text) => Some(Some(value)),
             _ => {
                 let library = self.library();
-                let near = suggest(&name.text, members.keys().copied().filter(|n| library || !n.starts_with("__")));
+                let near = self.near(&name.text, members.keys().copied().filter(|n| library || !n.starts_with("__")));
                 let near = near.map(|n| format!("did you mean `{n}`?"));
                 let problem = Diagnostic::new(Code::UnknownMember, name.span, format!("`{}` has no `{}`", space.text, name.text));
                 self.report(problem.maybe_hint(near));
@@ -172,7 +172,7 @@ impl<'a> Body<'_, 'a> {
             }
             _ => self.class_of(ty).map_or_else(Vec::new, |(c, _)| self.member_names(c, self.library())),
         };
-        let near = foreign_member(text).filter(|n| names.contains(n)).or_else(|| suggest(text, names.iter().copied()));
+        let near = foreign_member(text).filter(|n| names.contains(n)).or_else(|| self.near(text, names.iter().copied()));
         let mut hint = near.map(|n| format!("did you mean `{n}`?"));
         if hint.is_none() && matches!(self.kind_of(ty), TyKind::Param(_)) {
             hint = Some(format!("`{shown}` may be any type: give it a bound that has `{text}`, as in `<{shown}: Interface>`"));

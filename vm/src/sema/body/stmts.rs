@@ -1,9 +1,12 @@
 //! Statements: declarations, assignments, loops.
 
+use super::members::Resolved;
 use super::{Body, Loop, VarKind, Want, expr, stmt};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::flow::State;
+use crate::sema::decls::ValueName;
+use crate::sema::flow::{State, VarId};
 use crate::sema::hir::{self, ExprKind, LocalId, StmtKind};
+use crate::sema::members::Found;
 use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
@@ -11,7 +14,7 @@ use crate::syntax::ast::{self, Mutability};
 
 /// Something that can be assigned to, its parts evaluated.
 enum Place {
-    Local(crate::sema::flow::VarId),
+    Local(VarId),
     Global(hir::GlobalId),
     Field {
         object: hir::Expr,
@@ -206,21 +209,21 @@ impl<'a> Body<'_, 'a> {
             return None;
         }
         match self.resolve_name(name)? {
-            super::members::Resolved::Member(found) => {
+            Resolved::Member(found) => {
                 let this = self.read_this(name.span)?;
                 let field = self.as_field(&found, name)?;
                 self.field_place(this, (found, field), name)
             }
-            super::members::Resolved::Value(value) => self.value_place(value, name),
-            super::members::Resolved::Class(_) => {
+            Resolved::Value(value) => self.value_place(value, name),
+            Resolved::Class(_) => {
                 self.error(Code::BadAssignTarget, name.span, format!("`{}` is a class and cannot be assigned to", name.text));
                 None
             }
         }
     }
 
-    fn value_place(&mut self, value: crate::sema::decls::ValueName, name: &'a ast::Name) -> Option<(Place, Ty)> {
-        let crate::sema::decls::ValueName::Global(global) = value else {
+    fn value_place(&mut self, value: ValueName, name: &'a ast::Name) -> Option<(Place, Ty)> {
+        let ValueName::Global(global) = value else {
             self.error(Code::BadAssignTarget, name.span, format!("`{}` is no variable", name.text));
             return None;
         };
@@ -231,12 +234,7 @@ impl<'a> Body<'_, 'a> {
         Some((Place::Global(global), self.ck.global_ty(global)))
     }
 
-    fn field_place(
-        &mut self,
-        object: hir::Expr,
-        found: (crate::sema::members::Found, hir::FieldId),
-        name: &'a ast::Name,
-    ) -> Option<(Place, Ty)> {
+    fn field_place(&mut self, object: hir::Expr, found: (Found, hir::FieldId), name: &'a ast::Name) -> Option<(Place, Ty)> {
         let (found, field) = found;
         let info = &self.class(found.class).fields[field.index()];
         let (mutable, first) = (info.mutable, info.name.span);
