@@ -1,0 +1,135 @@
+//! How `vm run` ends when the world around it does not cooperate: signals, closed pipes, full disks, memory limits.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+/// A program in a file of its own; `vm run` on it, streams piped.
+fn start(name: &str, options: &[&str], program: &str) -> Child {
+    let path = std::env::temp_dir().join(format!("vm-ending-{}-{name}.lang", std::process::id()));
+    std::fs::write(&path, program).unwrap();
+    let piped = || Stdio::piped();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+    command.arg("run").args(options).arg(path).stdin(piped()).stdout(piped()).stderr(piped());
+    command.spawn().unwrap()
+}
+
+/// Exit code, output, errors.
+fn finish(mut child: Child) -> (Option<i32>, String, String) {
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn interrupt(child: &Child) {
+    // SAFETY: sends a signal to a child that has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+}
+
+#[test]
+fn an_interrupted_program_writes_its_output() {
+    let program = "fun main() {\n    print(\"partial\")\n    eprintln(\"ready\")\n    print(\" more\")\n    while true { }\n}\n";
+    let mut child = start("interrupt", &[], program);
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    interrupt(&child);
+    let (code, out, _) = finish(child);
+    line.clear();
+    errors.read_to_string(&mut line).unwrap();
+    assert_eq!((code, line.as_str()), (Some(130), "interrupted\n"));
+    assert!(out.starts_with("partial"), "{out:?}");
+}
+
+#[test]
+fn threads_that_wait_forever_can_be_interrupted() {
+    let program =
+        "fun main() {\n    let m = Mutex()\n    lock m {\n        eprintln(\"ready\")\n        while true { m.wait() }\n    }\n}\n";
+    let mut child = start("deadlock", &[], program);
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    errors.read_line(&mut String::new()).unwrap();
+    interrupt(&child);
+    assert_eq!(finish(child).0, Some(130));
+}
+
+#[test]
+fn a_closed_pipe_ends_a_program_quietly() {
+    let mut child = start("pipe", &[], "fun main() {\n    while true { println(\"y\") }\n}\n");
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    drop(out);
+    let (code, _, errors) = finish(child);
+    assert_eq!((line.as_str(), code, errors.as_str()), ("y\n", Some(141), ""));
+}
+
+#[test]
+fn exit_writes_what_was_printed() {
+    let program = "fun main() {\n    spawn(() => { while true { } })\n    print(\"last words\")\n    exit(9)\n}\n";
+    assert_eq!(finish(start("exit", &[], program)), (Some(9), "last words".into(), String::new()));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_that_can_be_caught() {
+    let program = "fun main() {\n    try {\n        while true { println(\"text\") }\n    } catch (e: IoError) {\n        eprintln(e.message)\n        exit(3)\n    }\n}\n";
+    let path = std::env::temp_dir().join(format!("vm-ending-{}-full.lang", std::process::id()));
+    std::fs::write(&path, program).unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_vm")).arg("run").arg(path).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "cannot write to the standard output: No space left on device\n");
+}
+
+#[test]
+fn input_is_read_line_by_line() {
+    let program = "fun main() {\n    print(\"name? \")\n    let name = readLine()\n    println(\"hello ${name}\")\n    println(\"${readLine()}\")\n}\n";
+    let mut child = start("input", &[], program);
+    let mut question = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut question).unwrap();
+    child.stdin.as_mut().unwrap().write_all("Zoë\r\n".as_bytes()).unwrap();
+    assert_eq!(&question, b"name? ");
+    assert_eq!(finish(child), (Some(0), "hello Zoë\nnull\n".into(), String::new()));
+}
+
+/// Most resident memory of a run, in bytes. The program prints it itself, as the system counts it for the process.
+#[cfg(all(target_os = "linux", feature = "native"))]
+fn peak(options: &[&str], program: &str) -> u64 {
+    let report = "\nfun peak() {\n    for line in readLines(\"/proc/self/status\") {\n        if line.startsWith(\"VmHWM:\") { println(line) }\n    }\n}\n";
+    let (code, out, errors) = finish(start(&format!("peak{}", options.len()), options, &format!("{program}{report}")));
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let kib: u64 = out.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1024
+}
+
+#[test]
+#[cfg(all(target_os = "linux", feature = "native"))]
+fn the_heap_limit_holds_for_resident_memory() {
+    let idle = peak(&[], "fun main() {\n    peak()\n}\n");
+    // Fills the heap until nothing fits, twice, with small objects, growing arrays and garbage.
+    let program = "class Node(var next: Node?, let data: Array<Int>)
+fun fill(): Int {
+    var list: Node? = null
+    var count = 0
+    try {
+        while true {
+            list = Node(list, Array<Int>(count % 40, count))
+            if count % 500 == 0 { Array<Int>(20000) }
+            count += 1
+        }
+    } catch (e: OutOfMemoryError) {
+        list = null
+    }
+    return count
+}
+fun main() {
+    if fill() < 50000 || fill() < 50000 { throw StateError(\"too early\") }
+    peak()
+}
+";
+    let full = peak(&["--heap", "32m"], program);
+    assert!(full - idle <= 32 << 20, "{} KiB more than idle", (full - idle) >> 10);
+    assert!(full - idle >= 24 << 20, "the program did not fill its heap");
+}
