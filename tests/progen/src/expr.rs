@@ -64,7 +64,11 @@ impl Generator<'_> {
     /// For what is kept in a variable: the variable does not get a narrower type by it.
     pub fn stored(&mut self, scope: &mut Scope, ty: &Ty, depth: usize) -> String {
         let value = self.expr(scope, ty, depth);
-        if let Ty::Opt(inner) = ty { format!("maybe<{inner}>({value})") } else { value }
+        match ty {
+            Ty::Opt(inner) => format!("maybe<{inner}>({value})"),
+            Ty::Class(_) | Ty::Interface(_) => format!("same<{ty}>({value})"),
+            _ => value,
+        }
     }
 
     /// A constant, or an object made of constants.
@@ -97,8 +101,8 @@ impl Generator<'_> {
                 format!("(({}) => {})", params.join(", "), self.literal(ret))
             }
             Ty::Class(_) | Ty::Interface(_) => {
-                let choices = self.constructible(ty);
-                let class = *self.choices.pick(&choices);
+                // The first: a later one's constructor might want another value of this type.
+                let class = self.constructible(ty)[0];
                 let args: Vec<String> = self.classes[class].header.clone().iter().map(|t| self.literal(t)).collect();
                 format!("C{class}({})", args.join(", "))
             }
@@ -253,7 +257,8 @@ impl Generator<'_> {
                     .map(|v| v.name.clone())
                     .collect();
                 if !casts.is_empty() && self.choices.chance(30) {
-                    return format!("({} as C{c})", self.choices.pick(&casts));
+                    // Of a copy: a cast would narrow the variable itself.
+                    return format!("(same<Object>({}) as C{c})", self.choices.pick(&casts));
                 }
                 self.construct(scope, ty, depth)
             }
@@ -420,7 +425,8 @@ impl Generator<'_> {
             10 if !classes.is_empty() => {
                 let (name, class) = self.choices.pick(&classes).clone();
                 let below: Vec<usize> = (0..self.classes.len()).filter(|&c| self.is_below(c, class)).collect();
-                format!("({name} {} C{})", self.choices.pick(&["is", "!is"]), self.choices.pick(&below))
+                // What the test tells must not narrow the variable: later tests might then never succeed.
+                format!("flag({}, {name} {} C{})", self.choices.below(100), self.choices.pick(&["is", "!is"]), self.choices.pick(&below))
             }
             11 if !optional.is_empty() => format!("({} {} null)", self.choices.pick(&optional), self.choices.pick(&["==", "!="])),
             12 if classes.len() > 1 => {
@@ -481,7 +487,11 @@ impl Generator<'_> {
                     .filter(|v| matches!(v.ty, Ty::Class(p) if p != *c && self.is_below(*c, p)))
                     .map(|v| v.name.clone())
                     .collect();
-                if objects.is_empty() { self.expr(scope, inner, depth) } else { format!("({} as? C{c})", self.choices.pick(&objects)) }
+                if objects.is_empty() {
+                    self.expr(scope, inner, depth)
+                } else {
+                    format!("(same<Object>({}) as? C{c})", self.choices.pick(&objects))
+                }
             }
             _ => {
                 let maps: Vec<(String, Ty)> = scope

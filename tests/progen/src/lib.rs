@@ -25,3 +25,65 @@ pub use shrink::shrink;
 pub fn generate(choices: Choices<'_>) -> String {
     program::Generator::new(choices).program()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_program() {
+        assert_eq!(generate(Choices::from_seed(7)), generate(Choices::from_seed(7)));
+        assert_ne!(generate(Choices::from_seed(7)), generate(Choices::from_seed(8)));
+    }
+
+    /// Every construct shows up somewhere in a few hundred programs.
+    #[test]
+    fn programs_are_varied() {
+        let all: String = (0..300).map(|seed| generate(Choices::from_seed(seed))).collect();
+        let constructs = [
+            "abstract class",
+            "interface I",
+            "override fun",
+            "super.",
+            "init {",
+            " as? C",
+            " as C",
+            " is C",
+            "!is C",
+            "?.",
+            "?:",
+            "!!",
+            "match ",
+            "is C1 as v",
+            "finally {",
+            "throw e",
+            "lock mutex",
+            "break",
+            "continue",
+            "while true",
+            "step -",
+            "..<",
+            ">>>=",
+            "tabulate<",
+            ".fold<",
+            "=> {",
+            "spawn(",
+            "Bytes(",
+            "StringBuilder",
+            "=== ",
+            "maybe<",
+            "for e",
+        ];
+        let missing: Vec<_> = constructs.iter().filter(|c| !all.contains(**c)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn any_bytes_make_a_program() {
+        for byte in 0..=255u8 {
+            for length in [1, 20, 400] {
+                assert!(generate(Choices::from_bytes(&vec![byte; length])).contains("fun main()"));
+            }
+        }
+    }
+}

@@ -15,8 +15,9 @@ pub fn shrink(text: &str, mut interesting: impl FnMut(&str) -> bool) -> String {
     let mut best: Vec<String> = text.lines().map(str::to_string).collect();
     loop {
         let before = best.len();
+        // Chunks of 0: nothing is left out, but blocks are put in their statements' place.
         let mut chunk = best.len().max(1);
-        while chunk > 0 {
+        loop {
             let mut at = 0;
             while at < best.len() {
                 let candidate = step(&best, at, chunk);
@@ -24,6 +25,9 @@ pub fn shrink(text: &str, mut interesting: impl FnMut(&str) -> bool) -> String {
                     Some(smaller) => best = smaller,
                     None => at += 1,
                 }
+            }
+            if chunk == 0 {
+                break;
             }
             chunk /= 2;
         }
@@ -33,7 +37,7 @@ pub fn shrink(text: &str, mut interesting: impl FnMut(&str) -> bool) -> String {
     }
 }
 
-/// With up to `count` statements left out that begin at line `at`; for a single one that has a block also with the block in its place.
+/// With up to `count` statements left out that begin at line `at`; for 0, with the first block of the statement there in its place.
 fn step(lines: &[String], at: usize, count: usize) -> Option<Vec<String>> {
     let nodes = tree(lines);
     let mut seen = 0;
@@ -90,6 +94,11 @@ fn size(node: &Node) -> usize {
     1 + node.body.iter().map(size).sum::<usize>()
 }
 
+fn dedented(node: &Node) -> Node {
+    let line = node.line.strip_prefix("    ").unwrap_or(&node.line).to_string();
+    Node { line, body: node.body.iter().map(dedented).collect() }
+}
+
 /// Leaves out whole statements: the one whose head is line `at` and those after it in its block. A statement is its head, the lines that go on with `}`, and all their bodies.
 fn without(nodes: &[Node], at: usize, count: usize, seen: &mut usize, changed: &mut bool) -> Vec<Node> {
     let mut kept = Vec::new();
@@ -97,7 +106,10 @@ fn without(nodes: &[Node], at: usize, count: usize, seen: &mut usize, changed: &
     while i < nodes.len() {
         if *seen == at && !*changed && !nodes[i].line.trim_start().starts_with('}') {
             *changed = true;
-            let mut left = count;
+            if count == 0 {
+                kept.extend(nodes[i].body.iter().map(dedented));
+            }
+            let mut left = count.max(1);
             let mut end = i;
             while end < nodes.len() && left > 0 {
                 end += 1;
@@ -118,4 +130,47 @@ fn without(nodes: &[Node], at: usize, count: usize, seen: &mut usize, changed: &
         i += 1;
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+fun f() {
+    let a = 1
+    if a > 0 {
+        let b = 2
+        while b > 0 {
+            needle(1)
+        }
+        let c = 3
+    } else {
+        let d = 4
+    }
+    let e = 5
+}
+fun g() {
+    let h = 6
+}
+";
+
+    /// As the compiler would: blocks are closed.
+    fn balanced(text: &str) -> bool {
+        text.matches('{').count() == text.matches('}').count()
+    }
+
+    #[test]
+    fn leaves_what_the_test_wants() {
+        assert_eq!(shrink(TEXT, |t| balanced(t) && t.contains("needle")), "needle(1)\n");
+        assert_eq!(shrink(TEXT, |t| balanced(t) && t.contains("needle") && t.contains("fun f")), "fun f() {\n    needle(1)\n}\n");
+        // Only first blocks are put in their statement's place.
+        let second = shrink(TEXT, |t| balanced(t) && t.contains("let d"));
+        assert_eq!(second, "if a > 0 {\n} else {\n    let d = 4\n}\n");
+    }
+
+    #[test]
+    fn a_text_where_everything_counts_stays() {
+        assert_eq!(shrink(TEXT, |t| t == TEXT), TEXT);
+    }
 }

@@ -401,7 +401,10 @@ impl Generator<'_> {
         let (name, class) = self.choices.pick(&objects).clone();
         let below: Vec<usize> =
             (0..self.classes.len()).rev().filter(|&c| c != class && self.is_below(c, class) && self.classes[c].ready).collect();
-        self.open(format!("match {name} {{"));
+        // On a copy, which nothing else tests: inside an arm the subject has the arm's type.
+        let subject = self.fresh("x");
+        self.line(format!("let {subject} = same<C{class}>({name})"));
+        self.open(format!("match {subject} {{"));
         for c in below.into_iter().take(3) {
             let v = self.fresh("v");
             self.open(format!("is C{c} as {v} => {{"));

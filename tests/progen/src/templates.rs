@@ -77,8 +77,10 @@ fun pick<T>(first: Bool, a: T, b: T): T = if first { a } else { b }
 
 fun twice<T>(by: (T) -> T, start: T): T = by(by(start))
 
-// Hides from flow analysis whether there is a value.
+// Hide from flow analysis whether there is a value, and of which class.
 fun maybe<T>(value: T?): T? = value
+
+fun same<T>(value: T): T = value
 
 fun orElse<T>(value: T?, other: T): T = value ?: other
 
