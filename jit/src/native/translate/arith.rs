@@ -78,10 +78,10 @@ impl Translator<'_, '_> {
         let on = self.branch_to_cold(minus_one);
         let negated = self.b.ins().ineg(a);
         self.b.ins().jump(done, &[BlockArg::Value(negated)]);
-        self.b.switch_to_block(on);
+        self.enter(on);
         let quotient = self.b.ins().sdiv(a, b);
         self.b.ins().jump(done, &[BlockArg::Value(quotient)]);
-        self.b.switch_to_block(done);
+        self.enter(done);
         result
     }
 
@@ -101,7 +101,7 @@ impl Translator<'_, '_> {
         let zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
         let on = self.branch_to_cold(zero);
         self.fail(TrapKind::DivisionByZero);
-        self.b.switch_to_block(on);
+        self.enter(on);
     }
 
     pub(super) fn int_compare(&mut self, cmp: IntCmp, a: ir::Value, b: ir::Value) -> Value {

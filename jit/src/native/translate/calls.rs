@@ -1,7 +1,8 @@
 //! Calls of functions, methods, builtins and stubs.
 
+use super::refs::Spilled;
 use super::{SigKey, Translator, clif_type, namespace, signature};
-use crate::ir::{BlockCall, Builtin, FuncId, Op, SelectorId, Ty};
+use crate::ir::{self, BlockCall, Builtin, FuncId, Op, SelectorId, Ty};
 use crate::layout::{CLASS_WORD, VTABLE};
 use crate::native::stubs::Stub;
 use crate::native::tables::SiteKind;
@@ -61,43 +62,84 @@ impl Translator<'_, '_> {
         self.thunk(namespace::STUB, stub as u32, |t| t.sig(SigKey::Stub, |_| Signature::new(CallConv::PreserveAll)))
     }
 
-    /// Calls a stub without operands. In a `Try` its error goes to the landing pad, and a new block is current afterwards.
+    /// In a cold block, calls a stub without operands. In a `Try` its error goes to the landing pad, and a new block is current afterwards.
     pub(super) fn call_stub(&mut self, stub: Stub, kind: SiteKind) {
         self.mark(kind);
-        if self.unwind.is_some() && stub != Stub::Barrier {
-            let on = self.cold_block();
-            self.try_call_stub(stub, on);
-            self.b.switch_to_block(on);
-        } else {
+        if stub == Stub::Barrier {
+            // Neither throws nor stops.
             let callee = self.stub(stub);
             self.b.ins().call(callee, &[]);
+        } else {
+            let spilled = self.spill_cold();
+            if self.unwind.is_some() {
+                let on = self.cold_block();
+                self.try_call_stub(stub, on, &spilled);
+                self.enter(on);
+            } else {
+                let callee = self.stub(stub);
+                let call = self.b.ins().call(callee, &[]);
+                self.add_map(call, &spilled);
+            }
+            self.reload_cold(&spilled);
         }
         self.mark(SiteKind::Runtime);
     }
 
     /// Ends the block with a call whose error goes to the landing pad.
-    pub(super) fn try_call_stub(&mut self, stub: Stub, normal: Block) {
+    pub(super) fn try_call_stub(&mut self, stub: Stub, normal: Block, spilled: &Spilled) {
         let callee = self.stub(stub);
         let sig = self.sig(SigKey::Stub, |_| Signature::new(CallConv::PreserveAll));
-        let table = self.exception_table(sig, normal, &[]);
-        self.b.ins().try_call(callee, &[], table);
+        let (table, landing) = self.exception_table(sig, normal, &[]);
+        let call = self.b.ins().try_call(callee, &[], table);
+        self.add_map(call, spilled);
+        self.land(landing, spilled);
     }
 
-    fn exception_table(&mut self, sig: SigRef, normal: Block, normal_args: &[BlockArg]) -> ExceptionTable {
-        let (unwind, unwind_args) = self.unwind.clone().expect("a landing pad");
+    /// Also makes the block where errors arrive, for [`Translator::land`].
+    fn exception_table(&mut self, sig: SigRef, normal: Block, normal_args: &[BlockArg]) -> (ExceptionTable, Block) {
+        let landing = self.cold_block();
+        self.b.append_block_param(landing, types::I64);
         let dfg = &mut self.b.func.dfg;
         let normal = dfg.block_call(normal, normal_args);
-        let unwind = dfg.block_call(unwind, &unwind_args);
-        dfg.exception_tables.push(ExceptionTableData::new(sig, normal, [ExceptionTableItem::Default(unwind)]))
+        let unwind = dfg.block_call(landing, &[BlockArg::TryCallExn(0)]);
+        (dfg.exception_tables.push(ExceptionTableData::new(sig, normal, [ExceptionTableItem::Default(unwind)])), landing)
+    }
+
+    /// Fills the block where errors arrive: loads what the handler needs, and goes there.
+    fn land(&mut self, landing: Block, spilled: &Spilled) {
+        let unwind = self.unwind.clone().expect("a `Try`");
+        self.enter(landing);
+        let error = self.b.block_params(landing)[0];
+        self.go_on(&unwind, Some(error), spilled);
+    }
+
+    /// Ends a block that a call led to: the references that `to` needs are loaded.
+    fn go_on(&mut self, to: &BlockCall, first: Option<Value>, spilled: &Spilled) {
+        self.reload_for(to, spilled);
+        let block = self.blocks[to.block].expect("no edge leads to the entry");
+        let rest = to.args.iter().map(|&arg| {
+            let arg = self.live.root(arg);
+            match self.variable(arg) {
+                Some(variable) => self.b.use_var(variable),
+                None => self.plain(arg),
+            }
+        });
+        let args: Vec<BlockArg> = first.into_iter().chain(rest).map(BlockArg::Value).collect();
+        self.b.ins().jump(block, &args);
     }
 
     pub(super) fn call(&mut self, op: &Op) -> Option<Value> {
         let (target, args, kind) = self.target(op);
         self.mark(kind);
+        let spilled = op.is_safepoint().then(|| self.spill());
         let inst: Inst = match target {
             Target::Address(address, sig) => self.b.ins().call_indirect(sig, address, &args),
             Target::Thunk(callee, _) => self.b.ins().call(callee, &args),
         };
+        if let Some(spilled) = spilled {
+            self.add_map(inst, &spilled);
+            self.after_call();
+        }
         let result = self.b.inst_results(inst).first().copied();
         self.mark(SiteKind::Runtime);
         result
@@ -107,27 +149,36 @@ impl Translator<'_, '_> {
     pub(super) fn try_call(&mut self, op: &Op, normal: &BlockCall, has_result: bool) {
         let (target, args, kind) = self.target(op);
         self.mark(kind);
-        let (block, rest) = self.edge(normal);
-        let normal_args: Vec<BlockArg> = has_result.then_some(BlockArg::TryCallRet(0)).into_iter().chain(rest).collect();
-        match target {
+        let spilled = self.spill();
+        let on = self.b.create_block();
+        let result = has_result.then(|| {
+            let ty = op.result_ty(self.env.module, |v| self.source.values[v]).expect("a result");
+            self.b.append_block_param(on, clif_type(ty))
+        });
+        let on_args: Vec<BlockArg> = result.map(|_| BlockArg::TryCallRet(0)).into_iter().collect();
+        let (call, landing) = match target {
             Target::Address(address, sig) => {
-                let table = self.exception_table(sig, block, &normal_args);
-                self.b.ins().try_call_indirect(address, &args, table);
+                let (table, landing) = self.exception_table(sig, on, &on_args);
+                (self.b.ins().try_call_indirect(address, &args, table), landing)
             }
             Target::Thunk(callee, sig) => {
-                let table = self.exception_table(sig, block, &normal_args);
-                self.b.ins().try_call(callee, &args, table);
+                let (table, landing) = self.exception_table(sig, on, &on_args);
+                (self.b.ins().try_call(callee, &args, table), landing)
             }
-        }
+        };
+        self.add_map(call, &spilled);
+        self.land(landing, &spilled);
+        self.enter(on);
+        self.go_on(normal, result, &spilled);
     }
 
     fn target(&mut self, op: &Op) -> (Target, Vec<Value>, SiteKind) {
-        let args = |t: &Self, values: &[crate::ir::Value]| values.iter().map(|&v| t.value(v)).collect::<Vec<_>>();
+        let args = |t: &mut Self, values: &[ir::Value]| values.iter().map(|&v| t.value(v)).collect::<Vec<_>>();
         match op {
             Op::Call { func, args: values, site } => (self.callee(*func), args(self, values), SiteKind::Call(*site)),
             Op::CallVirtual { selector, args: values, site } => {
                 let args = args(self, values);
-                (self.method(*selector, args[0]), args, SiteKind::Call(*site))
+                (self.method(*selector, values[0], args[0]), args, SiteKind::Call(*site))
             }
             Op::CallBuiltin { builtin, args: values } => {
                 let mut args = args(self, values);
@@ -152,12 +203,12 @@ impl Translator<'_, '_> {
     }
 
     /// Loading the class word checks the receiver.
-    fn method(&mut self, selector: SelectorId, receiver: Value) -> Target {
+    fn method(&mut self, selector: SelectorId, object: ir::Value, receiver: Value) -> Target {
         let sig = self.sig(SigKey::Selector(selector), |t| {
             let selector = &t.env.module.selectors[selector];
             signature(&selector.params, selector.ret)
         });
-        let flags = self.access(receiver, CLASS_WORD);
+        let flags = self.access(object, receiver, CLASS_WORD);
         let word = self.b.ins().load(types::I32, flags, receiver, CLASS_WORD);
         let descriptor = self.descriptor(word);
         let slot = VTABLE + 8 * self.env.layout.slot[selector] as i32;

@@ -30,7 +30,8 @@ impl Translator<'_, '_> {
     pub(super) fn call_stub_without_return(&mut self, stub: Stub) {
         let dead = self.dead_block();
         if self.unwind.is_some() {
-            self.try_call_stub(stub, dead);
+            let spilled = self.spill_cold();
+            self.try_call_stub(stub, dead, &spilled);
         } else {
             self.call_stub(stub, SiteKind::Runtime);
             self.b.ins().jump(dead, &[]);
@@ -49,80 +50,80 @@ impl Translator<'_, '_> {
         let null = self.b.ins().icmp_imm_s(IntCC::Equal, object, 0);
         let on = self.branch_to_cold(null);
         self.fail(TrapKind::Null);
-        self.b.switch_to_block(on);
+        self.enter(on);
     }
 
     /// The reference is not null from here to the end of the block.
-    pub(super) fn mark_checked(&mut self, object: Value) {
-        self.checked[object] = self.current.into();
+    pub(super) fn mark_checked(&mut self, object: ir::Value) {
+        self.checked[self.live.root(object)] = self.current.into();
     }
 
-    fn is_checked(&self, object: Value) -> bool {
-        self.checked[object].expand() == Some(self.current)
+    fn is_checked(&self, object: ir::Value) -> bool {
+        self.checked[self.live.root(object)].expand() == Some(self.current)
     }
 
     /// Flags for an access at `object + offset`, which fails there or cannot fail. (Leaving out what cannot fail matters for traces, too: Cranelift makes one instruction of a load and a store to the same place if both may trap,
     /// and its position would be the store's.)
-    pub(super) fn access(&mut self, object: Value, offset: i32) -> MemFlagsData {
+    pub(super) fn access(&mut self, object: ir::Value, address: Value, offset: i32) -> MemFlagsData {
         let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
         if near && self.unwind.is_none() && !self.is_checked(object) {
             self.mark_checked(object);
             return MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
         }
-        self.require(object);
+        self.require(object, address);
         MemFlagsData::trusted()
     }
 
-    /// The object is not null from here on.
-    pub(super) fn require(&mut self, object: Value) {
+    /// The object, which is at `address`, is not null from here on.
+    pub(super) fn require(&mut self, object: ir::Value, address: Value) {
         if self.is_checked(object) {
             return;
         }
         self.mark_checked(object);
         if self.unwind.is_some() {
-            return self.branch_if_null(object);
+            return self.branch_if_null(address);
         }
         // Loads the object's header, which faults if it is null.
         let flags = MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
-        self.b.ins().load(types::I32, flags, object, CLASS_WORD);
+        self.b.ins().load(types::I32, flags, address, CLASS_WORD);
     }
 
     pub(super) fn null_check(&mut self, object: ir::Value) -> Value {
-        let object = self.value(object);
-        self.require(object);
-        object
+        let address = self.value(object);
+        self.require(object, address);
+        address
     }
 
     pub(super) fn check_bounds(&mut self, array: ir::Value, index: ir::Value) -> Value {
-        let (array, index) = (self.value(array), self.value(index));
-        let flags = self.access(array, ARRAY_LENGTH);
-        let length = self.b.ins().load(types::I64, flags, array, ARRAY_LENGTH);
+        let (address, index) = (self.value(array), self.value(index));
+        let flags = self.access(array, address, ARRAY_LENGTH);
+        let length = self.b.ins().load(types::I64, flags, address, ARRAY_LENGTH);
         let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
         let on = self.branch_to_cold(outside);
         self.store_context(offset::TRAP_VALUE, index);
-        self.store_context(offset::TRAP_OBJECT, array);
+        self.store_context(offset::TRAP_OBJECT, address);
         self.fail(TrapKind::Bounds);
-        self.b.switch_to_block(on);
+        self.enter(on);
         index
     }
 
     pub(super) fn check_cast(&mut self, class: ClassId, object: ir::Value) -> Value {
-        let object = self.value(object);
+        let address = self.value(object);
         let fails = self.cold_block();
         let test = self.b.create_block();
         let done = self.b.create_block();
-        self.b.ins().brif(object, test, &[], fails, &[]);
-        self.b.switch_to_block(test);
-        let is_instance = self.is_instance(class, object);
+        self.b.ins().brif(address, test, &[], fails, &[]);
+        self.enter(test);
+        let is_instance = self.is_instance(class, address);
         self.b.ins().brif(is_instance, done, &[], fails, &[]);
-        self.b.switch_to_block(fails);
+        self.enter(fails);
         let target = self.iconst(i64::from(class.as_u32()));
         self.store_context(offset::TRAP_VALUE, target);
-        self.store_context(offset::TRAP_OBJECT, object);
+        self.store_context(offset::TRAP_OBJECT, address);
         self.fail(TrapKind::Cast);
-        self.b.switch_to_block(done);
+        self.enter(done);
         self.mark_checked(object);
-        object
+        address
     }
 
     pub(super) fn instance_of(&mut self, class: ClassId, object: ir::Value) -> Value {
@@ -132,10 +133,10 @@ impl Translator<'_, '_> {
         let result = self.b.append_block_param(done, types::I8);
         let no = self.b.ins().iconst(types::I8, 0);
         self.b.ins().brif(object, test, &[], done, &[BlockArg::Value(no)]);
-        self.b.switch_to_block(test);
+        self.enter(test);
         let is_instance = self.is_instance(class, object);
         self.b.ins().jump(done, &[BlockArg::Value(is_instance)]);
-        self.b.switch_to_block(done);
+        self.enter(done);
         result
     }
 
@@ -175,11 +176,11 @@ impl Translator<'_, '_> {
 
     /// `throw`: leaves the function.
     pub(super) fn throw(&mut self, error: ir::Value) {
-        let error = self.value(error);
+        let address = self.value(error);
         if !self.is_checked(error) {
-            self.branch_if_null(error);
+            self.branch_if_null(address);
         }
-        self.store_context(offset::PENDING_ERROR, error);
+        self.store_context(offset::PENDING_ERROR, address);
         self.call_stub_without_return(Stub::Throw);
     }
 }

@@ -3,7 +3,7 @@
 //! In: a function and where the program's parts lie. Out: CLIF, and the [`Site`]s that its source locations index.
 //!
 //! Invariants:
-//! - Every reference that may be live across a call is declared to Cranelift's safepoint pass, which keeps it in a stack slot that the collector updates. Addresses derived from references are computed where they are used.
+//! - Every reference that is live where the collector may run stands in a stack slot then (`refs`, `liveness`). Addresses derived from references are computed where they are used.
 //! - Nothing that Cranelift emits has a source location but the index of its site; tables look sites up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
 //! - Blocks for rare events are cold and call stubs that keep all registers.
 //!
@@ -12,7 +12,9 @@
 mod arith;
 mod calls;
 mod checks;
+mod liveness;
 mod objects;
+mod refs;
 
 use super::api::{Addresses, Options};
 use super::stubs::Stub;
@@ -28,7 +30,9 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use liveness::{Liveness, Point};
+use refs::Refs;
 use std::collections::HashMap;
 
 /// What the translation of every function needs.
@@ -78,14 +82,23 @@ struct Translator<'a, 'b> {
     source: &'a Function,
     b: FunctionBuilder<'b>,
     blocks: SecondaryMap<ir::Block, PackedOption<Block>>,
+    /// Values that are not variables.
     values: SecondaryMap<ir::Value, PackedOption<Value>>,
+    /// References that must survive collections.
+    variables: SecondaryMap<ir::Value, PackedOption<Variable>>,
+    live: Liveness,
+    refs: Refs,
+    /// Where the collector may run next.
+    point: Point,
+    /// For each block, edges to it that are not translated yet.
+    open_edges: SecondaryMap<ir::Block, u32>,
     sites: Vec<Site>,
     loc: Loc,
     /// The block in which a reference was last found not to be null.
-    checked: SecondaryMap<Value, PackedOption<ir::Block>>,
+    checked: SecondaryMap<ir::Value, PackedOption<ir::Block>>,
     current: ir::Block,
     /// Where the current operation's failure goes: set while a `Try` is translated.
-    unwind: Option<(Block, Vec<BlockArg>)>,
+    unwind: Option<BlockCall>,
     /// A block that is never reached, for calls that do not return.
     dead: Option<Block>,
     callees: HashMap<(u32, u32), FuncRef>,
@@ -118,12 +131,18 @@ pub fn translate(
 ) -> Vec<Site> {
     clif.signature = signature(&source.params, source.ret);
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
+    let order = reverse_postorder(source);
     let mut t = Translator {
         env,
         source,
         b: FunctionBuilder::new(clif, context),
         blocks: SecondaryMap::with_capacity(source.blocks.len()),
         values: SecondaryMap::with_capacity(source.values.len()),
+        variables: SecondaryMap::new(),
+        live: Liveness::new(source, &order),
+        refs: Refs::default(),
+        point: Point::Entry,
+        open_edges: SecondaryMap::new(),
         sites: Vec::new(),
         loc: source.loc,
         checked: SecondaryMap::new(),
@@ -133,7 +152,7 @@ pub fn translate(
         callees: HashMap::new(),
         signatures: HashMap::new(),
     };
-    t.function();
+    t.function(&order);
     t.b.seal_all_blocks();
     t.b.finalize(config);
     t.sites
@@ -164,30 +183,42 @@ fn has_position(op: &Op) -> bool {
     op.may_throw() || op.is_safepoint() || matches!(op, Op::CallBuiltin { .. })
 }
 
-impl Translator<'_, '_> {
-    fn function(&mut self) {
-        let order = reverse_postorder(self.source);
+impl<'a> Translator<'a, '_> {
+    fn function(&mut self, order: &[ir::Block]) {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
+        self.b.seal_block(entry);
         let params: Vec<Value> = self.b.block_params(entry).to_vec();
         for (&param, value) in self.source.blocks[self.source.entry()].params.iter().zip(params) {
             self.define(param, value);
         }
-        for &block in &order[1..] {
+        for &block in order {
+            self.terminator_of(block).for_each_edge(|edge| self.open_edges[edge.block] += 1);
+            if block == self.source.entry() {
+                continue;
+            }
             let clif = self.b.create_block();
             self.blocks[block] = clif.into();
             for &param in &self.source.blocks[block].params {
-                let value = self.b.append_block_param(clif, clif_type(self.source.values[param]));
-                self.define(param, value);
+                self.b.append_block_param(clif, clif_type(self.source.values[param]));
             }
         }
         self.check_stack();
-        for block in order {
+        for &block in order {
             if let Some(clif) = self.blocks[block].expand() {
                 self.b.switch_to_block(clif);
+                for (i, &param) in self.source.blocks[block].params.iter().enumerate() {
+                    self.define(param, self.b.block_params(clif)[i]);
+                }
             }
             self.block(block);
+            self.terminator_of(block).for_each_edge(|edge| {
+                self.open_edges[edge.block] -= 1;
+                if self.open_edges[edge.block] == 0 {
+                    self.b.seal_block(self.blocks[edge.block].expect("no edge leads to the entry"));
+                }
+            });
         }
         if let Some(dead) = self.dead {
             self.b.switch_to_block(dead);
@@ -196,10 +227,16 @@ impl Translator<'_, '_> {
         }
     }
 
+    fn terminator_of(&self, block: ir::Block) -> &'a Terminator {
+        self.source.blocks[block].terminator.as_ref().expect("a finished block")
+    }
+
     fn block(&mut self, block: ir::Block) {
         self.current = block;
+        self.refs.start_block();
         let data = &self.source.blocks[block];
         for &inst in &data.insts {
+            self.at_point(Point::Inst(inst));
             let inst = &self.source.insts[inst];
             self.loc = inst.loc;
             if has_position(&inst.op) {
@@ -208,13 +245,17 @@ impl Translator<'_, '_> {
             let result = self.op(&inst.op);
             if let (Some(value), Some(result)) = (inst.result, result) {
                 self.define(value, result);
+                if matches!(inst.op, Op::New(_) | Op::NewArray(..)) {
+                    self.mark_checked(value);
+                }
             }
         }
+        self.at_point(Point::Try(block));
         self.loc = data.terminator_loc;
         if matches!(data.terminator, Some(Terminator::Try { .. } | Terminator::Throw(_))) {
             self.mark(SiteKind::Runtime);
         }
-        self.terminator(data.terminator.as_ref().expect("a finished block"));
+        self.terminator(self.terminator_of(block));
     }
 
     /// Everything emitted from now on comes from the current position, and calls are of this kind.
@@ -227,13 +268,28 @@ impl Translator<'_, '_> {
     }
 
     fn define(&mut self, value: ir::Value, clif: Value) {
-        if self.source.values[value] == Ty::Ref && self.const_of(clif).is_none() {
-            self.b.declare_value_needs_stack_map(clif);
+        if self.live.root(value) != value {
+            return;
         }
-        self.values[value] = clif.into();
+        if !self.live.is_crossing(value) {
+            self.values[value] = clif.into();
+            return;
+        }
+        let variable = self.b.declare_var(types::I64);
+        self.variables[value] = variable.into();
+        self.b.def_var(variable, clif);
     }
 
-    fn value(&self, value: ir::Value) -> Value {
+    fn value(&mut self, value: ir::Value) -> Value {
+        let value = self.live.root(value);
+        match self.variable(value) {
+            Some(variable) => self.use_reference(value, variable),
+            None => self.plain(value),
+        }
+    }
+
+    /// A value that is no variable.
+    fn plain(&self, value: ir::Value) -> Value {
         self.values[value].expand().unwrap_or_else(|| panic!("{value} is used before its definition in {}", self.source.name))
     }
 
@@ -251,12 +307,12 @@ impl Translator<'_, '_> {
         self.b.ins().iconst(types::I64, value)
     }
 
-    fn args(&self, values: &[ir::Value]) -> Vec<BlockArg> {
+    fn args(&mut self, values: &[ir::Value]) -> Vec<BlockArg> {
         values.iter().map(|&v| BlockArg::Value(self.value(v))).collect()
     }
 
-    fn edge(&self, to: &BlockCall) -> (Block, Vec<BlockArg>) {
-        (self.blocks[to.block].expect("a reachable block"), self.args(&to.args))
+    fn edge(&mut self, to: &BlockCall) -> (Block, Vec<BlockArg>) {
+        (self.blocks[to.block].expect("no edge leads to the entry"), self.args(&to.args))
     }
 
     /// Loads a word of the thread's context.
@@ -281,8 +337,14 @@ impl Translator<'_, '_> {
         let cold = self.cold_block();
         let on = self.b.create_block();
         self.b.ins().brif(cond, cold, &[], on, &[]);
-        self.b.switch_to_block(cold);
+        self.enter(cold);
         on
+    }
+
+    /// Goes on in a block to which all edges are there.
+    fn enter(&mut self, block: Block) {
+        self.b.seal_block(block);
+        self.b.switch_to_block(block);
     }
 
     /// At the function's entry: is there stack, does anybody ask for attention?
@@ -294,7 +356,7 @@ impl Translator<'_, '_> {
         let body = self.branch_to_cold(low);
         self.call_stub(Stub::Entry, SiteKind::Entry);
         self.b.ins().jump(body, &[]);
-        self.b.switch_to_block(body);
+        self.enter(body);
     }
 
     fn poll(&mut self) {
@@ -305,7 +367,7 @@ impl Translator<'_, '_> {
         let on = self.branch_to_cold(flag);
         self.call_stub(Stub::Poll, SiteKind::Poll);
         self.b.ins().jump(on, &[]);
-        self.b.switch_to_block(on);
+        self.enter(on);
     }
 
     fn op(&mut self, op: &Op) -> Option<Value> {
@@ -351,6 +413,9 @@ impl Translator<'_, '_> {
     }
 
     fn terminator(&mut self, terminator: &Terminator) {
+        if !matches!(terminator, Terminator::Try { .. }) {
+            self.settle(terminator);
+        }
         match terminator {
             Terminator::Jump(to) => {
                 let (block, args) = self.edge(to);
@@ -367,7 +432,7 @@ impl Translator<'_, '_> {
                 self.b.ins().return_(&values);
             }
             Terminator::Throw(error) => self.throw(*error),
-            Terminator::Try { op, normal, unwind } => self.try_op(op, normal, unwind),
+            Terminator::Try { op, normal, unwind } => self.try_op(terminator, op, normal, unwind),
             Terminator::Unreachable => {
                 self.b.ins().trap(TrapKind::Unreachable.code());
             }
@@ -380,7 +445,7 @@ impl Translator<'_, '_> {
         let in_table = self.b.create_block();
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, targets.len() as i64);
         self.b.ins().brif(inside, in_table, &[], default, &default_args);
-        self.b.switch_to_block(in_table);
+        self.enter(in_table);
         let calls: Vec<_> = targets
             .iter()
             .map(|to| {
@@ -394,15 +459,14 @@ impl Translator<'_, '_> {
         self.b.ins().br_table(index, table);
     }
 
-    fn try_op(&mut self, op: &Op, normal: &BlockCall, unwind: &BlockCall) {
-        let (unwind_block, unwind_rest) = self.edge(unwind);
-        let unwind_args = std::iter::once(BlockArg::TryCallExn(0)).chain(unwind_rest).collect();
-        self.unwind = Some((unwind_block, unwind_args));
+    fn try_op(&mut self, terminator: &Terminator, op: &Op, normal: &BlockCall, unwind: &BlockCall) {
+        self.unwind = Some(unwind.clone());
         let has_result = op.result_ty(self.env.module, |v| self.source.values[v]).is_some();
         if matches!(op, Op::Call { .. } | Op::CallVirtual { .. } | Op::CallBuiltin { .. }) && op.may_throw() {
             self.try_call(op, normal, has_result);
         } else {
             let result = self.op(op);
+            self.settle(terminator);
             let (block, rest) = self.edge(normal);
             let args: Vec<BlockArg> = result.filter(|_| has_result).map(BlockArg::Value).into_iter().chain(rest).collect();
             self.b.ins().jump(block, &args);

@@ -24,11 +24,10 @@ impl Translator<'_, '_> {
         let (cursor, slow) = self.bump(size);
         self.write_class(class, cursor);
         self.b.ins().jump(done, &[BlockArg::Value(cursor)]);
-        self.b.switch_to_block(slow);
+        self.enter(slow);
         let object = self.allocate_slowly(Stub::NewObject, class, None);
         self.b.ins().jump(done, &[BlockArg::Value(object)]);
-        self.b.switch_to_block(done);
-        self.mark_checked(result);
+        self.enter(done);
         result
     }
 
@@ -55,7 +54,7 @@ impl Translator<'_, '_> {
                 let slow = self.cold_block();
                 let on = self.b.create_block();
                 self.b.ins().brif(large, slow, &[], on, &[]);
-                self.b.switch_to_block(on);
+                self.enter(on);
                 let size = self.array_size(kind, length);
                 self.bump_or(size, slow)
             }
@@ -63,11 +62,10 @@ impl Translator<'_, '_> {
         self.write_class(class, cursor);
         self.b.ins().store(MemFlagsData::trusted(), length, cursor, ARRAY_LENGTH);
         self.b.ins().jump(done, &[BlockArg::Value(cursor)]);
-        self.b.switch_to_block(slow);
+        self.enter(slow);
         let array = self.allocate_slowly(Stub::NewArray, class, Some(length));
         self.b.ins().jump(done, &[BlockArg::Value(array)]);
-        self.b.switch_to_block(done);
-        self.mark_checked(result);
+        self.enter(done);
         result
     }
 
@@ -93,7 +91,7 @@ impl Translator<'_, '_> {
         let limit = self.load_context(types::I64, offset::ALLOC_LIMIT);
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
         self.b.ins().brif(full, slow, &[], fast, &[]);
-        self.b.switch_to_block(fast);
+        self.enter(fast);
         self.store_context(offset::ALLOC_CURSOR, end);
         (cursor, slow)
     }
@@ -111,25 +109,23 @@ impl Translator<'_, '_> {
             self.store_context(offset::STUB_ARGS + 8, length);
         }
         self.call_stub(stub, SiteKind::Runtime);
-        let object = self.load_context(types::I64, offset::STUB_ARGS);
-        self.mark_checked(object);
-        object
+        self.load_context(types::I64, offset::STUB_ARGS)
     }
 
     pub(super) fn load_field(&mut self, field: FieldId, object: ir::Value) -> Value {
-        let object = self.value(object);
+        let address = self.value(object);
         let (ty, at) = (self.env.module.fields[field].ty.ty(), self.env.layout.field_offset[field]);
-        let flags = self.access(object, at);
-        self.b.ins().load(clif_type(ty), flags, object, at)
+        let flags = self.access(object, address, at);
+        self.b.ins().load(clif_type(ty), flags, address, at)
     }
 
     pub(super) fn store_field(&mut self, field: FieldId, object: ir::Value, value: ir::Value) -> Option<Value> {
-        let (object, value) = (self.value(object), self.value(value));
+        let (address, value) = (self.value(object), self.value(value));
         let (ty, at) = (self.env.module.fields[field].ty.ty(), self.env.layout.field_offset[field]);
-        let flags = self.access(object, at);
-        self.b.ins().store(flags, value, object, at);
+        let flags = self.access(object, address, at);
+        self.b.ins().store(flags, value, address, at);
         if ty == Ty::Ref {
-            self.barrier(object, value);
+            self.barrier(address, value);
         }
         None
     }
@@ -145,13 +141,13 @@ impl Translator<'_, '_> {
         self.store_context(offset::STUB_ARGS, object);
         self.call_stub(Stub::Barrier, SiteKind::Runtime);
         self.b.ins().jump(on, &[]);
-        self.b.switch_to_block(on);
+        self.enter(on);
     }
 
     pub(super) fn array_len(&mut self, array: ir::Value) -> Value {
-        let array = self.value(array);
-        let flags = self.access(array, ARRAY_LENGTH);
-        self.b.ins().load(types::I64, flags, array, ARRAY_LENGTH)
+        let address = self.value(array);
+        let flags = self.access(array, address, ARRAY_LENGTH);
+        self.b.ins().load(types::I64, flags, address, ARRAY_LENGTH)
     }
 
     fn elem_address(&mut self, kind: ElemKind, array: Value, index: Value) -> Value {
@@ -202,9 +198,9 @@ impl Translator<'_, '_> {
     }
 
     fn atomic_address(&mut self, field: FieldId, object: ir::Value) -> Value {
-        let object = self.value(object);
-        self.require(object);
-        self.b.ins().iadd_imm_s(object, i64::from(self.env.layout.field_offset[field]))
+        let address = self.value(object);
+        self.require(object, address);
+        self.b.ins().iadd_imm_s(address, i64::from(self.env.layout.field_offset[field]))
     }
 
     pub(super) fn atomic(&mut self, op: AtomicOp, field: FieldId, object: ir::Value, value: Option<ir::Value>) -> Option<Value> {
