@@ -228,7 +228,7 @@ impl Engine {
         unsafe { frames::walk(&self.tables, &*ctx, f) }
     }
 
-    /// The function in Cranelift's text form, with what its safepoint pass inserted.
+    /// The function as it is handed to Cranelift, in its text form.
     pub fn dump_clif(&self, func: FuncId) -> String {
         self.state().compiler.clif(self.env(), func)
     }

@@ -140,7 +140,6 @@ unsafe fn recover(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucont
     unsafe {
         (*ctx).last_pc = pc | TRAPPED;
         (*ctx).last_fp = fp;
-        (*ctx).resume_pc = pc;
         (*ctx).stub_args[0] = kind as u64;
     }
     // The frame has no live values: the stub may use its stack. Above it stands the caller, which left `STACK_RESERVE`.

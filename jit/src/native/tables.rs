@@ -71,7 +71,7 @@ pub struct CallRecord {
     pub loc: Loc,
     pub site: SiteKind,
     pub handler_offset: Option<u32>,
-    /// Range of `CodeMetadata::roots`, without the leading length.
+    /// Bytes below the frame pointer.
     pub roots: Vec<u32>,
 }
 

@@ -1,6 +1,7 @@
 //! A runtime small enough to be obviously right: a bump heap of two halves, a collector that copies everything reachable to the other half and fills the old one with garbage, errors that carry their kind and operand.
 //!
-//! One [`Thread`] has one heap; it serves both tiers: as the interpreter's [`Host`], and through `extern "C"` functions.
+//! One [`Thread`] has one heap; it serves both tiers: as the interpreter's [`Host`], and through `extern "C"` functions. All in one file, because these are three views of the
+//! same few fields.
 
 use jit::context::ThreadContext;
 use jit::interp::{Host, Interpreter, Slot, Stack};
