@@ -192,13 +192,44 @@ fn current_stack_limit() -> u64 {
         let (mut low, mut size) = (std::ptr::null_mut(), 0);
         libc::pthread_attr_getstack(&attr, &mut low, &mut size);
         libc::pthread_attr_destroy(&mut attr);
-        low as u64 + 16384 + STACK_RESERVE as u64
+        low as u64 + STACK_RESERVE as u64
     }
 }
 
-/// Runs `f` on a thread with a stack of `size` bytes.
+/// Runs `f` on a thread whose stack has exactly `size` bytes above a guard page. (The system's own threads get a used stack of any larger size.)
 pub fn on_stack<R: Send>(size: usize, f: impl FnOnce() -> R + Send) -> R {
-    std::thread::scope(|s| std::thread::Builder::new().stack_size(size).spawn_scoped(s, f).unwrap().join().unwrap())
+    struct Job<F, R> {
+        f: Option<F>,
+        result: Option<std::thread::Result<R>>,
+    }
+    extern "C" fn run<F: FnOnce() -> R, R>(job: *mut c_void) -> *mut c_void {
+        // SAFETY: the job outlives the thread, which alone uses it.
+        let job = unsafe { &mut *job.cast::<Job<F, R>>() };
+        let f = job.f.take().expect("started once");
+        job.result = Some(std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)));
+        std::ptr::null_mut()
+    }
+    fn start<F: FnOnce() -> R, R>(job: &mut Job<F, R>, size: usize) {
+        const GUARD: usize = 4096;
+        // SAFETY: fresh memory, used as a stack until the thread has ended.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let memory = libc::mmap(std::ptr::null_mut(), size + GUARD, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            libc::mprotect(memory, GUARD, libc::PROT_NONE);
+            let mut attr: libc::pthread_attr_t = std::mem::zeroed();
+            libc::pthread_attr_init(&mut attr);
+            assert_eq!(libc::pthread_attr_setstack(&mut attr, memory.byte_add(GUARD), size), 0);
+            let mut thread = 0;
+            assert_eq!(libc::pthread_create(&mut thread, &attr, run::<F, R>, (&raw mut *job).cast()), 0);
+            libc::pthread_join(thread, std::ptr::null_mut());
+            libc::pthread_attr_destroy(&mut attr);
+            libc::munmap(memory, size + GUARD);
+        }
+    }
+    let mut job = Job { f: Some(f), result: None };
+    start(&mut job, size.next_multiple_of(4096));
+    job.result.expect("the thread ran").unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl<'a> Thread<'a> {
