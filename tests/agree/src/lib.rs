@@ -1,11 +1,10 @@
-//! Random programs ([`progen`]) run alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
+//! Whether a program runs alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
 //!
-//! `AGREE_SEEDS=1000..2000` chooses the seeds. A program that shows a difference is made smaller and written to the target directory's `agree` folder.
+//! In: a program's text, or a seed of [`progen`]. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
 use std::num::NonZeroU32;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use vm::diag::Diagnostics;
@@ -78,7 +77,7 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
 }
 
 /// The first difference between the ways to run a program, or why it does not run at all.
-fn difference(text: &str) -> Option<String> {
+pub fn difference(text: &str) -> Option<String> {
     let reference = match run(text, Tier::Interp, 0) {
         Ok(outcome) => outcome,
         Err(e) => return Some(e),
@@ -120,45 +119,27 @@ fn kind(difference: &str) -> String {
 }
 
 /// With a stack for programs of any depth.
-fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|s| {
         let thread = std::thread::Builder::new().stack_size(256 << 20).spawn_scoped(s, work).unwrap();
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-fn check(seeds: Range<u64>) {
-    let mut failures = Vec::new();
-    for seed in seeds {
-        let text = progen::generate(progen::Choices::from_seed(seed));
-        let Some(found) = difference(&text) else { continue };
-        let smaller = progen::shrink(&text, |t| difference(t).is_some_and(|d| kind(&d) == kind(&found)));
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agree");
-        let path = folder.join(format!("{seed}.lang"));
-        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &smaller)).unwrap();
-        failures.push(format!("seed {seed}: {}\nsee {}", difference(&smaller).unwrap_or(found), path.display()));
-        if failures.len() >= 5 {
-            break;
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+/// A seed whose program does not run alike everywhere.
+#[derive(Debug)]
+pub struct Disagreement {
+    pub seed: u64,
+    pub difference: String,
+    /// A small program that shows it.
+    pub text: String,
 }
 
-#[test]
-fn random_programs_agree() {
-    let seeds = std::env::var("AGREE_SEEDS").ok().and_then(|s| {
-        let (from, to) = s.split_once("..")?;
-        Some(from.parse().ok()?..to.parse().ok()?)
-    });
-    on_large_stack(|| check(seeds.unwrap_or(0..40)));
-}
-
-/// Few bytes end in zeros, which mean the simplest choice every time: programs stay small and still make sense.
-#[test]
-fn bytes_make_programs_too() {
-    for length in [0, 1, 7, 50, 300] {
-        let bytes: Vec<u8> = (0..length).map(|i| (i * 37 + length) as u8).collect();
-        let text = progen::generate(progen::Choices::from_bytes(&bytes));
-        assert_eq!(on_large_stack(|| difference(&text)), None, "{length} bytes:\n{text}");
-    }
+/// Checks the program of one seed, and makes it smaller where it shows a difference.
+pub fn check_seed(seed: u64) -> Option<Disagreement> {
+    let text = progen::generate(progen::Choices::from_seed(seed));
+    let found = difference(&text)?;
+    let text = progen::shrink(&text, |t| difference(t).is_some_and(|d| kind(&d) == kind(&found)));
+    let difference = difference(&text).unwrap_or(found);
+    Some(Disagreement { seed, difference, text })
 }

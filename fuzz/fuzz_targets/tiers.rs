@@ -1,0 +1,9 @@
+//! Bytes as the choices of a program: all tiers run it alike.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let text = progen::generate(progen::Choices::from_bytes(bytes));
+    if let Some(found) = agree::on_large_stack(|| agree::difference(&text)) {
+        panic!("{found}\n{text}");
+    }
+});

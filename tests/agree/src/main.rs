@@ -1,0 +1,47 @@
+//! `cargo run --release -p agree -- FROM..TO [FOLDER]`: checks the random programs with these seeds on every tier. What disagrees is made smaller, printed, and written to the folder (by default
+//! `disagreements` in the current one); the exit code is then 1.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let Some(seeds) = args.next().as_deref().and_then(parse) else {
+        eprintln!("usage: agree FROM..TO [FOLDER]");
+        return ExitCode::from(2);
+    };
+    let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
+    let (next, found) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
+    let worker = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed)) {
+                found.fetch_add(1, Ordering::Relaxed);
+                let path = folder.join(format!("{seed}.lang"));
+                let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &d.text));
+                let place =
+                    written.map_or_else(|e| format!("cannot write {}: {e}", path.display()), |()| format!("see {}", path.display()));
+                println!("seed {seed}: {}\n{place}", d.difference);
+            }
+            if (seed + 1 - seeds.start).is_multiple_of(1000) {
+                eprintln!("{} programs", seed + 1 - seeds.start);
+            }
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(worker))));
+    let (count, found) = (seeds.end - seeds.start, found.into_inner());
+    println!("{count} programs, {found} disagreements");
+    ExitCode::from(u8::from(found > 0))
+}
+
+fn parse(range: &str) -> Option<Range<u64>> {
+    let (from, to) = range.split_once("..")?;
+    let range = from.parse().ok()?..to.parse().ok()?;
+    (range.start <= range.end).then_some(range)
+}
