@@ -254,8 +254,8 @@ impl Runtime {
         }
     }
 
-    /// What the main thread does: `main`, waiting for the other threads, reporting.
-    pub(super) fn main_thread(self: &Arc<Self>, thread: &Thread) {
+    /// What the main thread does: `main`, waiting for the other threads, reporting. Gives how the program ends.
+    pub(super) fn main_thread(self: &Arc<Self>, thread: &Thread) -> ExitStatus {
         let result = self.engine().run(thread, self.entry.main, &[]);
         let code = match result {
             Ok(code) => Some(if self.module.funcs[self.entry.main].ret.is_some() { code as u8 } else { 0 }),
@@ -267,7 +267,7 @@ impl Runtime {
         thread.blocked(|| self.threads.wait_for_others());
         let failed = report::unjoined(thread) || code.is_none();
         let end = if failed { End::Uncaught } else { End::Finished };
-        thread.blocked(|| self.finish(ExitStatus { code: if failed { 1 } else { code.unwrap_or(0) }, end }));
+        ExitStatus { code: if failed { 1 } else { code.unwrap_or(0) }, end }
     }
 
     pub(super) fn collect(&self, thread: &Thread, want: Want) -> Option<bool> {

@@ -114,6 +114,7 @@ pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
         let result = runtime.engine().run(thread, runtime.entry.thread, &[closure.0]);
         let error = if result.is_err() { thread.take_error() } else { Ref::NULL };
         runtime.threads.end(thread.id, error);
+        None
     });
     match started {
         Ok(()) => Ok(id.0),
@@ -132,14 +133,15 @@ pub fn join(thread: &Thread, number: i64) -> Ref {
     threads.take_result(ThreadId(number))
 }
 
-type Body = fn(&Arc<Runtime>, &Thread);
+/// What a thread does; the main one's gives the status with which the program ends.
+type Body = fn(&Arc<Runtime>, &Thread) -> Option<ExitStatus>;
 
 impl Runtime {
     pub(super) fn start_main_thread(self: &Arc<Self>) -> std::io::Result<()> {
         let thread = Thread::new(self.clone(), ThreadId(0));
         // SAFETY: the box is kept until the thread has unregistered itself; the world has no threads yet.
         unsafe { self.world.register(&raw const *thread) };
-        spawn("main".into(), self.options.stack, thread, |runtime, thread| runtime.main_thread(thread)).map_err(|(e, _)| e)
+        spawn("main".into(), self.options.stack, thread, |runtime, thread| Some(runtime.main_thread(thread))).map_err(|(e, _)| e)
     }
 }
 
@@ -165,17 +167,21 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     let runtime = thread.runtime.clone();
     runtime.world.leave_blocked(&thread);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&runtime, &thread)));
-    if result.is_err() {
+    let Ok(status) = result else {
         // A bug. The message has been printed; what this thread held may be broken, so nothing of the program goes on. The thread's data stays, for it is still registered.
         runtime.end_with(ExitStatus { code: 101, end: End::Panic });
         runtime.world.close();
         std::mem::forget(thread);
         return;
-    }
+    };
     // SAFETY: the caller's own thread.
     let remembered = unsafe { thread.give_up_buffer() };
     runtime.heap.remember_all(remembered);
     runtime.world.unregister(&thread);
+    // Once the program has ended no thread becomes Running again, so the main one leaves first, or it would keep the runtime for ever.
+    if let Some(status) = status {
+        runtime.finish(status);
+    }
 }
 
 /// The lowest usable address of the current OS thread's stack of this size.
