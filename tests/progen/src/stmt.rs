@@ -1,4 +1,4 @@
-//! Statements.
+//! Statements: one method for each kind, all of the same shape (look at what is in scope, write lines, add to the scope), so they stand together in one file.
 
 use crate::program::Generator;
 use crate::scope::Scope;
