@@ -9,21 +9,28 @@ public final class BinaryTrees {
         }
     }
 
-    static Tree build(int depth) {
+    static Tree build(long depth) {
         return depth == 0 ? new Tree(null, null) : new Tree(build(depth - 1), build(depth - 1));
     }
 
-    public static void main(String[] args) {
-        int smallest = 4;
-        int largest = Math.max(smallest + 2, args.length > 0 ? Integer.parseInt(args[0]) : 8);
+    static void work(long depthGiven) {
+        long smallest = 4;
+        long largest = Math.max(smallest + 2, depthGiven);
         System.out.println("stretch tree of depth " + (largest + 1) + "\t check: " + build(largest + 1).count());
         Tree longLived = build(largest);
-        for (int depth = smallest; depth <= largest; depth += 2) {
-            long trees = 1L << (largest - depth + smallest);
-            long check = 0;
-            for (long i = 0; i < trees; i++) check += build(depth).count();
-            System.out.println(trees + "\t trees of depth " + depth + "\t check: " + check);
+        for (long depth = smallest; depth <= largest; depth++) {
+            if ((depth - smallest) % 2 == 0) {
+                long trees = 1L << (largest - depth + smallest);
+                long check = 0;
+                for (long i = 0; i < trees; i++) check += build(depth).count();
+                System.out.println(trees + "\t trees of depth " + depth + "\t check: " + check);
+            }
         }
         System.out.println("long lived tree of depth " + largest + "\t check: " + longLived.count());
+    }
+
+    public static void main(String[] args) {
+        Bench bench = new Bench(args);
+        bench.repeat(() -> work(bench.argument(0, 8)));
     }
 }

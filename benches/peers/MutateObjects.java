@@ -9,9 +9,7 @@ public final class MutateObjects {
         }
     }
 
-    public static void main(String[] args) {
-        int objects = args.length > 0 ? Integer.parseInt(args[0]) : 10_000;
-        long changes = args.length > 1 ? Long.parseLong(args[1]) : 100_000;
+    static void work(int objects, long changes) {
         Xoshiro random = new Xoshiro(7);
         Cell[] cells = new Cell[objects];
         for (int i = 0; i < objects; i++) cells[i] = new Cell(i);
@@ -38,5 +36,10 @@ public final class MutateObjects {
             }
         }
         System.out.println(replaced + " replaced, " + linked + " linked, checksum " + checksum);
+    }
+
+    public static void main(String[] args) {
+        Bench bench = new Bench(args);
+        bench.repeat(() -> work((int) bench.argument(0, 10_000), bench.argument(1, 100_000)));
     }
 }

@@ -36,4 +36,12 @@ final class Xoshiro {
         } while (bits - value + (limit - 1) < 0);
         return value;
     }
+
+    double nextFloat() {
+        return (nextInt() >>> 11) * 0x1p-53;
+    }
+
+    boolean nextBool() {
+        return nextInt() < 0;
+    }
 }
