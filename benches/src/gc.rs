@@ -1,7 +1,8 @@
 //! Time spent in collections, ours against Java's SerialGC with the same heap limit and nursery (both from their own logs), and our resident memory under `--heap 64m`.
 
+use crate::peers::twins::{Scratch, compile_java};
 use crate::{process, stats};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 struct Case {
@@ -31,7 +32,7 @@ pub fn run(runs: usize) -> Result<(), String> {
             ours.push(mine.pauses);
             our_share.push(mine.share);
             if let (Some((java, _)), Some(classes)) = (&java, &classes) {
-                let peer = run_java(java, classes, case)?;
+                let peer = run_java(java, classes.path(), case)?;
                 if peer.output != mine.output {
                     return Err(format!("{}: the twins disagree:\n{}{}", case.sample, mine.output, peer.output));
                 }
@@ -61,11 +62,10 @@ pub fn run(runs: usize) -> Result<(), String> {
     memory()
 }
 
-fn compile_peers(javac: &Path) -> Result<PathBuf, String> {
-    let out = std::env::temp_dir().join(format!("vm-peers-{}", std::process::id()));
-    let sources = CASES.iter().map(|c| c.peer).chain(["Xoshiro"]).map(|p| process::root().join(format!("benches/peers/{p}.java")));
-    process::run(Command::new(javac).arg("-d").arg(&out).args(sources))?;
-    Ok(out)
+fn compile_peers(javac: &Path) -> Result<Scratch, String> {
+    let classes = Scratch::new()?;
+    compile_java(javac, &CASES.iter().map(|c| c.peer).collect::<Vec<_>>(), classes.path())?;
+    Ok(classes)
 }
 
 struct Collected {

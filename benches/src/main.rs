@@ -4,6 +4,7 @@
 //! in the target folder; build that first (`cargo build --release`).
 
 mod gc;
+mod peers;
 mod polls;
 mod process;
 mod startup;
@@ -36,6 +37,8 @@ enum What {
         #[arg(long, default_value_t = 5)]
         runs: usize,
     },
+    /// Benchmark samples against their twins in Java, C++ and JavaScript, as far as these are on the machine
+    Peers(peers::Options),
 }
 
 fn main() -> std::process::ExitCode {
@@ -43,6 +46,7 @@ fn main() -> std::process::ExitCode {
         What::Startup { runs } => startup::run(runs),
         What::Polls { runs } => polls::run(runs),
         What::Gc { runs } => gc::run(runs),
+        What::Peers(options) => peers::run(&options),
     };
     match result {
         Ok(()) => std::process::ExitCode::SUCCESS,
