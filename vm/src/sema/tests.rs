@@ -81,7 +81,10 @@ fn samples() -> Vec<String> {
         folders.iter().flat_map(|f| std::fs::read_dir(f).expect("samples")).map(|e| e.expect("an entry").path()).collect();
     files.retain(|p| p.extension().is_some_and(|e| e == "lang"));
     files.sort();
-    files.iter().map(|f| std::fs::read_to_string(f).expect("a sample")).collect()
+    let read = |path: &Path| std::fs::read_to_string(path).expect("a sample");
+    // A program that stands alone can import nothing: what the benchmarks share becomes a part of each of them.
+    let shared = read(&root.join("../lang-samples/bench.lang"));
+    files.iter().map(|f| read(f).replace("import \"bench.lang\"", &shared)).collect()
 }
 
 /// A token of a text, roughly: words, numbers, and single other characters.
