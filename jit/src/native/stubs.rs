@@ -381,6 +381,12 @@ unsafe extern "C" fn fail(ctx: *mut ThreadContext) {
 unsafe fn raise(ctx: *mut ThreadContext, kind: TrapKind) {
     // SAFETY: by contract.
     unsafe {
+        if kind == TrapKind::StackOverflow {
+            // The function has not begun: its call throws, as in the interpreter.
+            let frame = (*ctx).last_fp as *const u64;
+            (*ctx).last_fp = frame.read();
+            (*ctx).last_pc = frame.add(1).read();
+        }
         let trap = kind.describe(&*ctx);
         (engine(ctx).runtime().trap)(ctx, &trap);
         (*ctx).trap_object = 0;
