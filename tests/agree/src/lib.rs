@@ -7,12 +7,15 @@ use jit::layout::Layout;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use vm::diag::Diagnostics;
-use vm::runtime::{Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions};
+use vm::runtime::{End, Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions};
 use vm::sema::{self, Scope};
 use vm::source::SourceMap;
 
 const STACK: u64 = 8 << 20;
+/// Random programs end within a fraction of it, even under a collection at every few allocations; what the shrinker makes of them may not end at all.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Tier {
@@ -58,6 +61,7 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
         stack: STACK,
         gc_stress: NonZeroU32::new(gc_stress),
         verify_heap: gc_stress != 0,
+        time_limit: Some(TIME_LIMIT),
         output,
         errors,
         ..RuntimeOptions::default()
@@ -72,6 +76,9 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
         }
     };
     let status = runtime.run_main(engine).map_err(|e| e.to_string())?;
+    if status.end == End::TimedOut {
+        return Err(format!("still running after {} s", TIME_LIMIT.as_secs()));
+    }
     let text = |bytes: &std::sync::Mutex<Vec<u8>>| String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned();
     Ok(Outcome { output: text(&printed), errors: text(&complained), status })
 }

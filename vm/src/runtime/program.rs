@@ -40,6 +40,8 @@ pub struct RuntimeOptions {
     pub gc_log: bool,
     /// Between two ticks of the timer.
     pub tick: Duration,
+    /// How long the program may run; `None`: as long as it wants. For checks of programs that may not end: what its threads hold stays until the process ends.
+    pub time_limit: Option<Duration>,
     /// What `args()` gives.
     pub args: Vec<String>,
     pub output: Output,
@@ -59,6 +61,7 @@ impl Default for RuntimeOptions {
             verify_heap: false,
             gc_log: false,
             tick: tuning::DEFAULT_TICK,
+            time_limit: None,
             args: Vec::new(),
             output: Output::Stdout,
             errors: Output::Stderr,
@@ -122,6 +125,8 @@ pub enum End {
     OutputClosed,
     /// The output could not be written (a full disk).
     OutputFailed,
+    /// [`RuntimeOptions::time_limit`] was over: code 124, as of the `timeout` command.
+    TimedOut,
     /// A bug in the virtual machine.
     Panic,
 }
@@ -217,7 +222,14 @@ impl Runtime {
                 self.world.close();
                 return Ok(status);
             }
-            status = self.ended.wait(status).unwrap_or_else(|e| e.into_inner());
+            status = match self.options.time_limit.map(|limit| limit.saturating_sub(self.start.elapsed())) {
+                None => self.ended.wait(status).unwrap_or_else(|e| e.into_inner()),
+                Some(Duration::ZERO) => {
+                    *status = Some(ExitStatus { code: 124, end: End::TimedOut });
+                    status
+                }
+                Some(left) => self.ended.wait_timeout(status, left).unwrap_or_else(|e| e.into_inner()).0,
+            };
         }
     }
 

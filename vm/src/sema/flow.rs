@@ -1,6 +1,6 @@
 //! What is known of local variables at a point of a body: the flow state, and how states meet.
 //!
-//! Invariant: a fact is a type below the variable's declared one; a state that cannot be reached knows nothing and yields to any other.
+//! Invariant: a fact is a type below the variable's declared one; a state that cannot be reached yields to any that can.
 
 use super::types::Ty;
 
@@ -44,6 +44,10 @@ impl State {
 
     /// Where two ways meet: facts of both, `wider` giving the type that covers two different ones.
     pub fn join(self, other: State, mut wider: impl FnMut(Ty, Ty) -> Option<Ty>) -> State {
+        // Code that cannot be reached is checked all the same: what was known before it still helps.
+        if self.dead && other.dead {
+            return if self.facts.len() >= other.facts.len() { self } else { other };
+        }
         if self.dead {
             return other;
         }

@@ -47,7 +47,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     pub fn narrow(&mut self, state: &mut State, var: VarId, ty: Ty) {
-        if !state.dead && self.can_narrow(var) {
+        if self.can_narrow(var) {
             state.set(var, ty);
         }
     }
