@@ -1,4 +1,4 @@
-//! Time spent in collections, ours against Java's SerialGC with the same heap limit and nursery (both from their own logs), and our resident memory under `--heap 64m`.
+//! Time spent in collections, ours against Java's SerialGC with the same heap limit (both from their own logs), everything else at its default, and our resident memory under `--heap 64m`.
 
 use crate::peers::twins::{Scratch, compile_java};
 use crate::{process, stats};
@@ -89,15 +89,8 @@ fn run_ours(case: &Case) -> Result<Collected, String> {
         .map(Collected::new)
 }
 
-/// With a nursery of 16 MiB, as ours.
 fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<Collected, String> {
-    let flags = [
-        "-XX:+UseSerialGC".to_string(),
-        format!("-Xmx{}", case.heap),
-        "-Xmn20m".into(),
-        "-XX:SurvivorRatio=8".into(),
-        "-Xlog:gc:stderr".into(),
-    ];
+    let flags = ["-XX:+UseSerialGC".to_string(), format!("-Xmx{}", case.heap), "-Xlog:gc:stderr".into()];
     process::run(Command::new(java).args(flags).arg("-cp").arg(classes).arg(case.peer).args(case.args)).map(Collected::new)
 }
 

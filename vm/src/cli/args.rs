@@ -51,8 +51,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub heap: Option<u64>,
     /// Size of the nursery, where objects are born
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "16m")]
-    pub nursery: u64,
+    ///
+    /// By default a quarter of the heap, at most 64m.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub nursery: Option<u64>,
     /// Stack of each of the program's threads
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
     pub stack: u64,

@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 pub struct RuntimeOptions {
     /// Bytes the heap may take; `None`: [`tuning::default_heap`], less where the address space is limited.
     pub heap: Option<u64>,
-    /// Bytes of the nursery at most.
-    pub nursery: u64,
+    /// Bytes of the nursery at most; `None`: [`tuning::default_nursery`].
+    pub nursery: Option<u64>,
     /// Bytes of each program thread's stack.
     pub stack: u64,
     /// Collect at every Nth allocation, and check the heap afterwards.
@@ -55,7 +55,7 @@ impl Default for RuntimeOptions {
     fn default() -> Self {
         RuntimeOptions {
             heap: None,
-            nursery: tuning::DEFAULT_NURSERY as u64,
+            nursery: None,
             stack: tuning::DEFAULT_STACK as u64,
             gc_stress: None,
             verify_heap: false,
@@ -315,9 +315,11 @@ impl Roots for AllRoots<'_> {
 }
 
 fn make_heap(classes: &Arc<ClassTable>, statics: &Statics, options: &RuntimeOptions, metrics: &Arc<Metrics>) -> Result<Heap, StartError> {
+    let bytes = |b: u64| usize::try_from(b).unwrap_or(usize::MAX);
+    let max = options.heap.map_or_else(tuning::default_heap, bytes);
     let mut heap_options = HeapOptions {
-        max: options.heap.map_or_else(tuning::default_heap, |b| usize::try_from(b).unwrap_or(usize::MAX)),
-        nursery: usize::try_from(options.nursery).unwrap_or(usize::MAX),
+        max,
+        nursery: options.nursery.map_or_else(|| tuning::default_nursery(max), bytes),
         stress: options.gc_stress,
         verify: options.verify_heap || options.gc_stress.is_some(),
         log: options.gc_log,

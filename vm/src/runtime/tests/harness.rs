@@ -152,7 +152,7 @@ pub struct Outcome {
 }
 
 pub fn options() -> RuntimeOptions {
-    RuntimeOptions { heap: Some(16 << 20), nursery: 1 << 20, stack: 256 << 10, verify_heap: true, ..RuntimeOptions::default() }
+    RuntimeOptions { heap: Some(16 << 20), nursery: Some(1 << 20), stack: 256 << 10, verify_heap: true, ..RuntimeOptions::default() }
 }
 
 pub fn run(main: impl Fn(&Thread) -> Result<i64, Thrown> + Send + Sync + 'static) -> Outcome {
