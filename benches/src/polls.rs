@@ -1,4 +1,4 @@
-//! What yield points in prologues and loops cost: CPU time with them over CPU time without, on the benchmark set.
+//! What yield points in loops cost: CPU time with them over CPU time without, on the benchmark set.
 
 use crate::suite::SUITE;
 use crate::{process, stats};

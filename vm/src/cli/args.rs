@@ -73,7 +73,7 @@ pub struct RunArgs {
     /// Run the verifier after each compiler stage
     #[arg(long)]
     pub verify: bool,
-    /// Leave the yield points out of loops and prologues, to measure what they cost: no collection can then stop other threads
+    /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
     /// Arguments of the program

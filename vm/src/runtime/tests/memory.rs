@@ -142,6 +142,6 @@ fn impossible_options_are_errors() {
     assert!(matches!(start(|o| o.heap = Some(100)), Some(StartError::HeapTooSmall { bytes: 100, .. })));
     assert!(matches!(start(|o| o.heap = Some(u64::MAX)), Some(StartError::NoSpace { .. })));
     assert!(matches!(start(|o| o.stack = 1), Some(StartError::StackTooSmall { .. })));
-    assert!(start(|o| o.nursery = 0).is_none());
-    assert!(start(|o| o.nursery = u64::MAX).is_none());
+    assert!(start(|o| o.nursery = Some(0)).is_none());
+    assert!(start(|o| o.nursery = Some(u64::MAX)).is_none());
 }
