@@ -10,5 +10,7 @@ pub mod trap;
 
 pub mod interp;
 
+pub mod opt;
+
 #[cfg(feature = "native")]
 pub mod native;

@@ -2,50 +2,18 @@
 
 mod common;
 
-use common::{MockHost, outcome};
+use common::{MockHost, broken_promises};
 use jit::interp::Interpreter;
 use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
 use jit::ir::*;
 use jit::layout::Layout;
 
-fn argument(text: &str) -> u64 {
-    match text {
-        "true" => 1,
-        "false" | "null" => 0,
-        "min" => i64::MIN as u64,
-        "max" => i64::MAX as u64,
-        float if float.contains(['.', 'N', 'f']) => float.parse::<f64>().unwrap().to_bits(),
-        int => int.parse::<i64>().unwrap() as u64,
-    }
-}
-
 fn run_file(name: &str, text: &str) -> Vec<String> {
     let module = parse(text).unwrap_or_else(|e| panic!("{name}:{e}"));
     let problems: Vec<String> = verify(&module).iter().map(|p| p.to_string()).collect();
     assert!(problems.is_empty(), "{name}: {problems:#?}");
-    let layout = Layout::new(&module);
-    let interpreter = Interpreter::new(&module, &layout).with_stack_bytes(1 << 20);
-    let mut host = MockHost::new(&module, &layout);
-    let mut failures = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let Some(line) = line.strip_prefix("//> ") else { continue };
-        let found = if let Some(expected) = line.strip_prefix("prints ") {
-            let found = std::mem::take(&mut host.output).trim_end().replace('\n', " ");
-            (found != expected).then_some(found)
-        } else {
-            let (call, expected) = line.split_once(" = ").expect("a call, ` = `, and its result");
-            let (func, args) = call.trim_end_matches(')').split_once('(').unwrap();
-            let func = FuncId::from_u32(func.strip_prefix("fn").unwrap().parse().unwrap());
-            let args: Vec<u64> = args.split(',').map(str::trim).filter(|a| !a.is_empty()).map(argument).collect();
-            assert_eq!(args.len(), module.funcs[func].params.len(), "{name}:{}", i + 1);
-            let result = interpreter.run(&mut host, func, &args);
-            let found = outcome(&mut host, module.funcs[func].ret.map(|t| t.ty()), result);
-            (found != expected).then_some(found)
-        };
-        failures.extend(found.map(|found| format!("{name}:{}: {line}\n   but it was {found}", i + 1)));
-    }
-    failures
+    broken_promises(&module, text).into_iter().map(|f| format!("{name}:{f}")).collect()
 }
 
 #[test]

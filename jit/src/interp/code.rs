@@ -2,6 +2,7 @@
 
 use super::moves::Move;
 use crate::ir::*;
+use cranelift_entity::PrimaryMap;
 
 /// A slot of the frame.
 pub(super) type Reg = u32;
@@ -47,6 +48,7 @@ pub(super) enum Instr {
     StoreElem(ElemKind, Reg, Reg, Reg),
     NullCheck(Reg, Reg),
     InstanceOf(Reg, ClassId, Reg),
+    HasClass(Reg, ClassId, Reg),
     CheckCast(Reg, ClassId, Reg),
     LoadGlobal(Reg, GlobalId),
     StoreGlobal(GlobalId, Reg),
@@ -84,6 +86,8 @@ pub(super) struct FuncCode {
     pub code: Vec<Instr>,
     /// Position of each instruction.
     pub locs: Vec<Loc>,
+    /// What positions of inlined code mean.
+    pub inlined: PrimaryMap<InlinedId, Inlined>,
     pub args: Vec<Reg>,
     pub edges: Vec<Edge>,
     pub moves: Vec<Move>,

@@ -48,6 +48,7 @@ impl<'a> Translator<'a> {
         refs.iter().chain(&others).enumerate().for_each(|(i, &v)| slot[v] = i as Reg);
         let count = (refs.len() + others.len()) as u32;
         let out = FuncCode { ref_slots: refs.len() as u32, slots: count + 2, error_slot: count + 1, ..FuncCode::default() };
+        let out = FuncCode { inlined: func.inlined.clone(), ..out };
         Translator { module, layout, func, slot, out, block_pc: SecondaryMap::new(), targets: Vec::new(), scratch: count }
     }
 
@@ -155,14 +156,19 @@ impl<'a> Translator<'a> {
             Op::Select { cond, then, els } => Instr::Select(d, s(cond), s(then), s(els)),
             Op::New(class) => Instr::New(d, *class),
             Op::NewArray(class, n) => Instr::NewArray(d, *class, s(n)),
-            Op::LoadField(field, o) => Instr::Load(d, offset(field), s(o)),
-            Op::StoreField(field, o, v) => Instr::Store(self.module.fields[*field].ty.ty(), offset(field), s(o), s(v)),
-            Op::ArrayLen(a) => Instr::ArrayLen(d, s(a)),
+            Op::LoadField(field, o, _) => Instr::Load(d, offset(field), s(o)),
+            Op::StoreField { field, object, value, .. } => {
+                Instr::Store(self.module.fields[*field].ty.ty(), offset(field), s(object), s(value))
+            }
+            Op::ArrayLen(a, _) => Instr::ArrayLen(d, s(a)),
             Op::CheckBounds(a, i) => Instr::CheckBounds(d, s(a), s(i)),
+            // The array knows its length.
+            Op::CheckIndex { array, index, .. } => Instr::CheckBounds(d, s(array), s(index)),
             Op::LoadElem(kind, a, i) => Instr::LoadElem(*kind, d, s(a), s(i)),
-            Op::StoreElem(kind, a, i, v) => Instr::StoreElem(*kind, s(a), s(i), s(v)),
+            Op::StoreElem(kind, a, i, v, _) => Instr::StoreElem(*kind, s(a), s(i), s(v)),
             Op::NullCheck(v) => Instr::NullCheck(d, s(v)),
             Op::InstanceOf(class, v) => Instr::InstanceOf(d, *class, s(v)),
+            Op::HasClass(class, v) => Instr::HasClass(d, *class, s(v)),
             Op::CheckCast(class, v) => Instr::CheckCast(d, *class, s(v)),
             Op::LoadGlobal(global) => Instr::LoadGlobal(d, *global),
             Op::StoreGlobal(global, v) => Instr::StoreGlobal(*global, s(v)),

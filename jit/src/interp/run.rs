@@ -251,6 +251,10 @@ impl<H: Host + ?Sized> Run<'_, H> {
                     let object = get!(v);
                     set!(d, u64::from(object != 0 && all.instance_of(self.host.class_of(object), target)));
                 }
+                Instr::HasClass(d, target, v) => {
+                    let object = get!(v);
+                    set!(d, u64::from(object != 0 && self.host.class_of(object) == target));
+                }
                 Instr::CheckCast(d, target, v) => {
                     let object = get!(v);
                     if object == 0 || !all.instance_of(self.host.class_of(object), target) {

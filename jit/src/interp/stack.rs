@@ -4,7 +4,7 @@
 //! Invariant: while the interpreter is outside its loop, `pc` is the innermost frame's instruction, and every other frame's is its call.
 
 use super::code::{Code, FuncCode, Reg};
-use crate::ir::{FuncId, Loc};
+use crate::ir::{FuncId, Loc, frames_at};
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -61,8 +61,11 @@ impl Stack {
     pub fn walk(&self, mut f: impl FnMut(FuncId, Loc) -> ControlFlow<()>) {
         let mut pc = self.pc.get();
         for frame in self.frames.borrow().iter().rev() {
-            if f(frame.func, self.func(frame.func).locs[pc as usize]).is_break() {
-                return;
+            let code = self.func(frame.func);
+            for (func, loc) in frames_at(&code.inlined, frame.func, code.locs[pc as usize]) {
+                if f(func, loc).is_break() {
+                    return;
+                }
             }
             pc = frame.pc;
         }

@@ -27,8 +27,23 @@ entities! {
     GlobalId "global";
     /// A string literal.
     StrId "str";
+    /// A position inside of a callee that was inlined.
+    InlinedId "inlined";
 }
 
-/// A position in the source map of the front end; 0 is "none".
+/// A position: in the source map of the front end (0 is "none"), or inside of a callee that was inlined, which [`super::Function::inlined`] describes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
 pub struct Loc(pub u32);
+
+impl Loc {
+    const INLINED: u32 = 1 << 31;
+
+    pub fn in_callee(id: InlinedId) -> Loc {
+        Loc(Loc::INLINED | id.as_u32())
+    }
+
+    /// `None` for a position of the function's own.
+    pub fn inlined(self) -> Option<InlinedId> {
+        (self.0 & Loc::INLINED != 0).then(|| InlinedId::from_u32(self.0 & !Loc::INLINED))
+    }
+}

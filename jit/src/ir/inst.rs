@@ -96,6 +96,23 @@ pub enum AtomicOp {
     FetchAdd,
 }
 
+/// What an access does with an object that is null.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Null {
+    /// Throws NullError. What the front end emits.
+    Throws,
+    /// It is not null: a [`Op::NullCheck`] or the object's origin says so on every way here. The access needs no check and never throws.
+    Never,
+}
+
+/// Whether a reference store tells the collector.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Barrier {
+    Needed,
+    /// The object was allocated, or went through a barrier, since the last safepoint.
+    Elided,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     IConst(i64),
@@ -121,22 +138,36 @@ pub enum Op {
     New(ClassId),
     /// A zeroed array of the given array class. Throws ArgumentError for a negative length, OutOfMemoryError.
     NewArray(ClassId, Value),
-    /// Throws NullError.
-    LoadField(FieldId, Value),
-    /// `object`, `value`. Throws NullError.
-    StoreField(FieldId, Value, Value),
-    /// Of arrays, `Bytes` and `Str`. Throws NullError.
-    ArrayLen(Value),
+    /// Throws NullError as [`Null`] says.
+    LoadField(FieldId, Value, Null),
+    /// Throws NullError as [`Null`] says.
+    StoreField {
+        field: FieldId,
+        object: Value,
+        value: Value,
+        null: Null,
+        barrier: Barrier,
+    },
+    /// Of arrays, `Bytes` and `Str`; never changes. Throws NullError as [`Null`] says.
+    ArrayLen(Value, Null),
     /// `array`, `index` → the index, for [`Op::LoadElem`] and [`Op::StoreElem`] to depend on. Throws NullError, BoundsError.
     CheckBounds(Value, Value),
+    /// [`Op::CheckBounds`] once the array is known not to be null and its length was loaded → the index. Throws BoundsError.
+    CheckIndex {
+        array: Value,
+        index: Value,
+        length: Value,
+    },
     /// `array`, checked index. Never throws.
     LoadElem(ElemKind, Value, Value),
     /// `array`, checked index, value. Never throws.
-    StoreElem(ElemKind, Value, Value, Value),
+    StoreElem(ElemKind, Value, Value, Value, Barrier),
     /// The value itself. Throws NullError.
     NullCheck(Value),
     /// False for null.
     InstanceOf(ClassId, Value),
+    /// Whether the object, which is not null, is of exactly this class. Never throws.
+    HasClass(ClassId, Value),
     /// The value itself. Throws CastError, also for null.
     CheckCast(ClassId, Value),
     LoadGlobal(GlobalId),
@@ -198,13 +229,34 @@ pub enum Terminator {
 }
 
 impl Op {
+    /// As the front end emits it, with all checks and barriers.
+    pub fn load_field(field: FieldId, object: Value) -> Op {
+        Op::LoadField(field, object, Null::Throws)
+    }
+
+    /// As [`Op::load_field`].
+    pub fn store_field(field: FieldId, object: Value, value: Value) -> Op {
+        Op::StoreField { field, object, value, null: Null::Throws, barrier: Barrier::Needed }
+    }
+
+    /// As [`Op::load_field`].
+    pub fn array_len(array: Value) -> Op {
+        Op::ArrayLen(array, Null::Throws)
+    }
+
+    /// As [`Op::load_field`].
+    pub fn store_elem(kind: ElemKind, array: Value, index: Value, value: Value) -> Op {
+        Op::StoreElem(kind, array, index, value, Barrier::Needed)
+    }
+
     /// Type of the result; `None` where there is none. Needs the module for fields, globals and signatures.
     pub fn result_ty(&self, module: &super::module::Module, value_ty: impl Fn(Value) -> Ty) -> Option<Ty> {
         use UnaryOp::*;
         Some(match self {
-            Op::IConst(_) | Op::ArrayLen(_) | Op::CheckBounds(..) => Ty::Int,
+            Op::IConst(_) | Op::ArrayLen(..) | Op::CheckBounds(..) | Op::CheckIndex { .. } => Ty::Int,
             Op::FConst(_) => Ty::Float,
-            Op::BConst(_) | Op::ICmp(..) | Op::FCmp(..) | Op::RefEq(..) | Op::InstanceOf(..) | Op::AtomicCas(..) => Ty::Bool,
+            Op::BConst(_) | Op::ICmp(..) | Op::FCmp(..) | Op::RefEq(..) | Op::InstanceOf(..) => Ty::Bool,
+            Op::HasClass(..) | Op::AtomicCas(..) => Ty::Bool,
             Op::Null | Op::StrConst(_) | Op::New(_) | Op::NewArray(..) | Op::NullCheck(_) | Op::CheckCast(..) => Ty::Ref,
             Op::Unary(op, _) => match op {
                 INeg | INot | FloatToInt | FloatBits | BoolToInt | PopCount | LeadingZeros | TrailingZeros => Ty::Int,
@@ -213,11 +265,11 @@ impl Op {
             },
             Op::Binary(op, ..) => op.operand_ty(),
             Op::Select { then, .. } => value_ty(*then),
-            Op::LoadField(f, _) => module.fields[*f].ty.ty(),
+            Op::LoadField(f, ..) => module.fields[*f].ty.ty(),
             Op::LoadElem(kind, ..) => kind.ty(),
             Op::LoadGlobal(g) => module.globals[*g].ty.ty(),
             Op::Atomic(AtomicOp::Load | AtomicOp::FetchAdd, ..) => Ty::Int,
-            Op::Atomic(AtomicOp::Store, ..) | Op::StoreField(..) | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::Poll => return None,
+            Op::Atomic(AtomicOp::Store, ..) | Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::Poll => return None,
             Op::Call { func, .. } => return module.funcs[*func].ret.map(|t| t.ty()),
             Op::CallVirtual { selector, .. } => return module.selectors[*selector].ret.map(|t| t.ty()),
             Op::CallBuiltin { builtin, .. } => return builtin.signature().ret,
@@ -228,8 +280,15 @@ impl Op {
     pub fn may_throw(&self) -> bool {
         match self {
             Op::Binary(op, ..) => matches!(op, BinaryOp::IDiv | BinaryOp::IRem),
-            Op::New(_) | Op::NewArray(..) | Op::LoadField(..) | Op::StoreField(..) | Op::ArrayLen(_) => true,
-            Op::CheckBounds(..) | Op::NullCheck(_) | Op::CheckCast(..) | Op::Atomic(..) | Op::AtomicCas(..) => true,
+            Op::LoadField(.., null) | Op::StoreField { null, .. } | Op::ArrayLen(_, null) => *null == Null::Throws,
+            Op::New(_)
+            | Op::NewArray(..)
+            | Op::CheckBounds(..)
+            | Op::CheckIndex { .. }
+            | Op::NullCheck(_)
+            | Op::CheckCast(..)
+            | Op::Atomic(..)
+            | Op::AtomicCas(..) => true,
             Op::Call { .. } | Op::CallVirtual { .. } => true,
             Op::CallBuiltin { builtin, .. } => builtin.signature().may_throw,
             _ => false,
@@ -254,13 +313,14 @@ impl Op {
     pub fn for_each_arg_mut(&mut self, mut f: impl FnMut(&mut Value)) {
         match self {
             Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) | Op::Poll => {}
-            Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a) | Op::ArrayLen(a) | Op::NullCheck(a) => f(a),
-            Op::InstanceOf(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
+            Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a, _) | Op::ArrayLen(a, _) | Op::NullCheck(a) => f(a),
+            Op::InstanceOf(_, a) | Op::HasClass(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
             Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(f),
-            Op::StoreField(_, a, b) | Op::CheckBounds(a, b) | Op::LoadElem(_, a, b) => [a, b].into_iter().for_each(f),
-            Op::Select { cond: a, then: b, els: c } | Op::StoreElem(_, a, b, c) | Op::AtomicCas(_, a, b, c) => {
+            Op::StoreField { object: a, value: b, .. } | Op::CheckBounds(a, b) | Op::LoadElem(_, a, b) => [a, b].into_iter().for_each(f),
+            Op::Select { cond: a, then: b, els: c } | Op::StoreElem(_, a, b, c, _) | Op::AtomicCas(_, a, b, c) => {
                 [a, b, c].into_iter().for_each(f)
             }
+            Op::CheckIndex { array, index, length } => [array, index, length].into_iter().for_each(f),
             Op::Atomic(_, _, a, b) => {
                 f(a);
                 b.iter_mut().for_each(f);

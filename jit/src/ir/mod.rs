@@ -10,6 +10,7 @@ mod mnemonic;
 pub mod module;
 pub mod parser;
 pub mod printer;
+pub mod rewrite;
 mod ssa;
 mod straighten;
 pub mod types;

@@ -139,6 +139,30 @@ pub struct Function {
     pub blocks: PrimaryMap<Block, BlockData>,
     pub insts: PrimaryMap<Inst, InstData>,
     pub values: PrimaryMap<Value, Ty>,
+    /// What the positions of inlined code mean.
+    pub inlined: PrimaryMap<InlinedId, Inlined>,
+}
+
+/// A position inside of a callee that stands in its caller's code: a trace shows it as a frame of its own, above that of the call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Inlined {
+    pub callee: FuncId,
+    /// In the callee's source.
+    pub loc: Loc,
+    pub site: CallSiteId,
+    /// Of the call; itself inside of a callee where inlining went deeper.
+    pub call: Loc,
+}
+
+/// The frames that a position in the code of `own` stands for, innermost first; `inlined` is [`Function::inlined`] of that code.
+pub fn frames_at(inlined: &PrimaryMap<InlinedId, Inlined>, own: FuncId, loc: Loc) -> impl Iterator<Item = (FuncId, Loc)> {
+    let mut next = Some(loc);
+    std::iter::from_fn(move || {
+        let Some(id) = next?.inlined() else { return next.take().map(|loc| (own, loc)) };
+        let Inlined { callee, loc, call, .. } = inlined[id];
+        next = Some(call);
+        Some((callee, loc))
+    })
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -169,6 +193,7 @@ impl Function {
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),
             values: PrimaryMap::new(),
+            inlined: PrimaryMap::new(),
         }
     }
 

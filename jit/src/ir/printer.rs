@@ -19,7 +19,7 @@
 //! Left out because they follow from the rest: inherited fields and methods; call sites used once, in their caller, at their position.
 
 use super::entities::*;
-use super::inst::{BlockCall, Op, Terminator};
+use super::inst::{Barrier, BlockCall, Null, Op, Terminator};
 use super::mnemonic::Mnemonic;
 use super::module::*;
 use super::types::TypeDesc;
@@ -200,8 +200,8 @@ fn names(module: &Module, op: &Op) -> Option<String> {
     let field = |f: &FieldId| module.fields.get(*f).map(|f| format!("{}.{}", class(&f.class).unwrap_or_default(), f.name));
     match op {
         Op::StrConst(str) => module.strings.get(*str).map(|s| s.to_string()),
-        Op::New(c) | Op::NewArray(c, _) | Op::InstanceOf(c, _) | Op::CheckCast(c, _) => class(c),
-        Op::LoadField(f, _) | Op::StoreField(f, ..) | Op::Atomic(_, f, ..) | Op::AtomicCas(f, ..) => field(f),
+        Op::New(c) | Op::NewArray(c, _) | Op::InstanceOf(c, _) | Op::HasClass(c, _) | Op::CheckCast(c, _) => class(c),
+        Op::LoadField(f, ..) | Op::StoreField { field: f, .. } | Op::Atomic(_, f, ..) | Op::AtomicCas(f, ..) => field(f),
         Op::LoadGlobal(g) | Op::StoreGlobal(g, _) => module.globals.get(*g).map(|g| g.name.to_string()),
         Op::Call { func, .. } => module.funcs.get(*func).map(|f| f.name.to_string()),
         Op::CallVirtual { selector, .. } => {
@@ -226,14 +226,18 @@ fn print_op(f: &mut impl Write, op: &Op) -> fmt::Result {
         Op::Select { cond, then, els } => write!(f, "select {cond}, {then}, {els}"),
         Op::New(c) => write!(f, "new {c}"),
         Op::NewArray(c, n) => write!(f, "new_array {c}, {n}"),
-        Op::LoadField(field, o) => write!(f, "load {o}.{field}"),
-        Op::StoreField(field, o, v) => write!(f, "store {o}.{field}, {v}"),
-        Op::ArrayLen(a) => write!(f, "array_len {a}"),
+        Op::LoadField(field, o, null) => write!(f, "load {o}.{field}{}", null_word(*null)),
+        Op::StoreField { field, object, value, null, barrier } => {
+            write!(f, "store {object}.{field}, {value}{}{}", null_word(*null), barrier_word(*barrier))
+        }
+        Op::ArrayLen(a, null) => write!(f, "array_len {a}{}", null_word(*null)),
         Op::CheckBounds(a, i) => write!(f, "check_bounds {a}, {i}"),
+        Op::CheckIndex { array, index, length } => write!(f, "check_index {array}, {index}, {length}"),
         Op::LoadElem(kind, a, i) => write!(f, "load_elem {} {a}[{i}]", kind.word()),
-        Op::StoreElem(kind, a, i, v) => write!(f, "store_elem {} {a}[{i}], {v}", kind.word()),
+        Op::StoreElem(kind, a, i, v, barrier) => write!(f, "store_elem {} {a}[{i}], {v}{}", kind.word(), barrier_word(*barrier)),
         Op::NullCheck(v) => write!(f, "null_check {v}"),
         Op::InstanceOf(c, v) => write!(f, "instance_of {c}, {v}"),
+        Op::HasClass(c, v) => write!(f, "has_class {c}, {v}"),
         Op::CheckCast(c, v) => write!(f, "check_cast {c}, {v}"),
         Op::LoadGlobal(g) => write!(f, "load_global {g}"),
         Op::StoreGlobal(g, v) => write!(f, "store_global {g}, {v}"),
@@ -246,6 +250,20 @@ fn print_op(f: &mut impl Write, op: &Op) -> fmt::Result {
         Op::CallVirtual { selector, args, site } => write!(f, "call_virtual {selector}({}) {site}", Commas(args)),
         Op::CallBuiltin { builtin, args } => write!(f, "call_builtin {}({})", builtin.name(), Commas(args)),
         Op::Poll => write!(f, "poll"),
+    }
+}
+
+fn null_word(null: Null) -> &'static str {
+    match null {
+        Null::Throws => "",
+        Null::Never => " nonnull",
+    }
+}
+
+fn barrier_word(barrier: Barrier) -> &'static str {
+    match barrier {
+        Barrier::Needed => "",
+        Barrier::Elided => " nobarrier",
     }
 }
 

@@ -7,9 +7,10 @@
 use super::builder::Variable;
 use super::entities::*;
 use super::inst::Op;
-use super::module::{BlockData, Function, InstData};
+use super::module::{Function, InstData};
+use super::rewrite::{Aliases, reachable_blocks, renumber};
 use super::types::Ty;
-use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
 /// A block parameter that stands for a variable.
@@ -167,7 +168,7 @@ impl Ssa {
     pub fn finish(mut self, mut func: Function) -> Function {
         let reachable = reachable_blocks(&func);
         func.layout.retain(|&b| reachable.contains(b));
-        let mut alias = self.simplify(&func, &reachable);
+        let mut alias: Aliases = self.simplify(&func, &reachable);
         let used = self.used_values(&func, &reachable, &alias);
         let mut zeros: Vec<Inst> = self.zeros.values().copied().filter(|&i| used.contains(func.insts[i].result.unwrap())).collect();
         zeros.sort_unstable();
@@ -179,8 +180,8 @@ impl Ssa {
     }
 
     /// Removes trivial parameters (section 2.2, `tryRemoveTrivialPhi`): maps each to the one value it can have.
-    fn simplify(&self, func: &Function, reachable: &EntitySet<Block>) -> Alias {
-        let mut alias = Alias::default();
+    fn simplify(&self, func: &Function, reachable: &EntitySet<Block>) -> Aliases {
+        let mut alias = Aliases::default();
         let mut phi_of: SecondaryMap<Value, PackedOption<Phi>> = SecondaryMap::new();
         for (phi, data) in self.phis.iter() {
             phi_of[data.value] = phi.into();
@@ -221,7 +222,7 @@ impl Ssa {
     }
 
     /// The one value, other than itself, that comes in over reachable edges.
-    fn only_arg(&self, phi: Phi, reachable: &EntitySet<Block>, alias: &mut Alias) -> Option<Value> {
+    fn only_arg(&self, phi: Phi, reachable: &EntitySet<Block>, alias: &mut Aliases) -> Option<Value> {
         let data = &self.phis[phi];
         let mut same = None;
         for (edge, &arg) in self.blocks[data.block].edges.iter().zip(&data.args) {
@@ -237,7 +238,7 @@ impl Ssa {
     }
 
     /// Values that instructions and terminators of reachable blocks need, directly or through parameters.
-    fn used_values(&self, func: &Function, reachable: &EntitySet<Block>, alias: &Alias) -> EntitySet<Value> {
+    fn used_values(&self, func: &Function, reachable: &EntitySet<Block>, alias: &Aliases) -> EntitySet<Value> {
         let mut phi_of: SecondaryMap<Value, PackedOption<Phi>> = SecondaryMap::new();
         for (phi, data) in self.phis.iter() {
             phi_of[data.value] = phi.into();
@@ -269,7 +270,7 @@ impl Ssa {
     }
 
     /// Writes the parameters that remain into their blocks, and their arguments on the edges.
-    fn add_params(&mut self, func: &mut Function, reachable: &EntitySet<Block>, alias: &Alias, used: &EntitySet<Value>) {
+    fn add_params(&mut self, func: &mut Function, reachable: &EntitySet<Block>, alias: &Aliases, used: &EntitySet<Value>) {
         for i in 0..func.layout.len() {
             let block = func.layout[i];
             let state = &self.blocks[block];
@@ -283,89 +284,5 @@ impl Ssa {
                 call.args.extend(phis.iter().map(|p| alias.get(p.args[i])));
             }
         }
-    }
-}
-
-fn reachable_blocks(func: &Function) -> EntitySet<Block> {
-    let mut seen = EntitySet::with_capacity(func.blocks.len());
-    let mut work = vec![func.entry()];
-    seen.insert(func.entry());
-    while let Some(block) = work.pop() {
-        let terminator = func.blocks[block].terminator.as_ref();
-        terminator.unwrap_or_else(|| panic!("{block} has no terminator in {}", func.name)).for_each_edge(|edge| {
-            if seen.insert(edge.block) {
-                work.push(edge.block);
-            }
-        });
-    }
-    seen
-}
-
-/// Numbers blocks, values and instructions densely in layout order, and replaces values by what they stand for.
-fn renumber(mut func: Function, alias: &Alias) -> Function {
-    let mut block_map: SecondaryMap<Block, Block> = SecondaryMap::with_default(Block::new(0));
-    let mut value_map: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
-    let mut values: PrimaryMap<Value, Ty> = PrimaryMap::new();
-    for (i, &block) in func.layout.iter().enumerate() {
-        block_map[block] = Block::new(i);
-        let data = &func.blocks[block];
-        let results = data.insts.iter().filter_map(|&i| func.insts[i].result);
-        for value in data.params.iter().copied().chain(results) {
-            value_map[value] = values.push(func.values[value]).into();
-        }
-    }
-    let rename = |v: &mut Value| *v = value_map[alias.get(*v)].expect("a used value is defined");
-    let mut insts = PrimaryMap::new();
-    let mut blocks = PrimaryMap::new();
-    for &block in &func.layout {
-        let BlockData { mut params, insts: old, terminator, terminator_loc } = std::mem::take(&mut func.blocks[block]);
-        params.iter_mut().for_each(rename);
-        let new = old.into_iter().map(|inst| {
-            let mut data = func.insts[inst].clone();
-            data.op.for_each_arg_mut(rename);
-            data.result.iter_mut().for_each(rename);
-            insts.push(data)
-        });
-        let new = new.collect();
-        let mut terminator = terminator.expect("reachable blocks have one");
-        terminator.for_each_arg_mut(rename);
-        terminator.for_each_edge_mut(|edge| edge.block = block_map[edge.block]);
-        blocks.push(BlockData { params, insts: new, terminator: Some(terminator), terminator_loc });
-    }
-    let layout = blocks.keys().collect();
-    Function { layout, blocks, insts, values, ..func }
-}
-
-/// What removed parameters stand for.
-#[derive(Default)]
-struct Alias {
-    of: SecondaryMap<Value, PackedOption<Value>>,
-}
-
-impl Alias {
-    fn replace(&mut self, value: Value, by: Value) {
-        self.of[value] = by.into();
-    }
-
-    fn is_replaced(&self, value: Value) -> bool {
-        self.of[value].is_some()
-    }
-
-    fn get(&self, mut value: Value) -> Value {
-        while let Some(next) = self.of[value].expand() {
-            value = next;
-        }
-        value
-    }
-
-    /// [`Alias::get`], which shortens the chain for the next time.
-    fn find(&mut self, value: Value) -> Value {
-        let end = self.get(value);
-        let mut at = value;
-        while let Some(next) = self.of[at].expand() {
-            self.of[at] = end.into();
-            at = next;
-        }
-        end
     }
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use jit::context::ThreadContext;
-use jit::interp::{Host, Slot, Stack};
+use jit::interp::{Host, Interpreter, Slot, Stack};
 use jit::ir::*;
 use jit::layout::{FIRST_FIELD, Layout};
 use jit::trap::{Thrown, Trap};
@@ -315,4 +315,41 @@ pub fn outcome(host: &mut MockHost<'_>, ret: Option<Ty>, result: Result<Option<S
         (Some(Ty::Ref), Some(_)) => "object".to_string(),
         other => panic!("{other:?} is no result"),
     }
+}
+
+fn argument(text: &str) -> u64 {
+    match text {
+        "true" => 1,
+        "false" | "null" => 0,
+        "min" => i64::MIN as u64,
+        "max" => i64::MAX as u64,
+        float if float.contains(['.', 'N', 'f']) => float.parse::<f64>().unwrap().to_bits(),
+        int => int.parse::<i64>().unwrap() as u64,
+    }
+}
+
+/// Runs the lines of `text` that start with `//>` on `module`: `//> fn0(1, 2.5, true, null) = result` calls a function, `//> prints text` says what the calls before it printed. Returns those that do not hold.
+pub fn broken_promises(module: &Module, text: &str) -> Vec<String> {
+    let layout = Layout::new(module);
+    let interpreter = Interpreter::new(module, &layout).with_stack_bytes(1 << 20);
+    let mut host = MockHost::new(module, &layout);
+    let mut failures = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let Some(line) = line.strip_prefix("//> ") else { continue };
+        let found = if let Some(expected) = line.strip_prefix("prints ") {
+            let found = std::mem::take(&mut host.output).trim_end().replace('\n', " ");
+            (found != expected).then_some(found)
+        } else {
+            let (call, expected) = line.split_once(" = ").expect("a call, ` = `, and its result");
+            let (func, args) = call.trim_end_matches(')').split_once('(').unwrap();
+            let func = FuncId::from_u32(func.strip_prefix("fn").unwrap().parse().unwrap());
+            let args: Vec<u64> = args.split(',').map(str::trim).filter(|a| !a.is_empty()).map(argument).collect();
+            assert_eq!(args.len(), module.funcs[func].params.len(), "line {}", i + 1);
+            let result = interpreter.run(&mut host, func, &args);
+            let found = outcome(&mut host, module.funcs[func].ret.map(|t| t.ty()), result);
+            (found != expected).then_some(found)
+        };
+        failures.extend(found.map(|found| format!("{}: {line}\n   but it was {found}", i + 1)));
+    }
+    failures
 }

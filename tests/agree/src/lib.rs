@@ -4,6 +4,8 @@
 
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
+use jit::opt;
+use profiler::oracle::StaticOracle;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,12 +22,15 @@ const TIME_LIMIT: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Tier {
     Interp,
+    /// The interpreter on what the optimizer makes, verified after each pass.
+    Optimized,
     #[cfg(feature = "native")]
     Baseline,
 }
 
 const TIERS: &[Tier] = &[
     Tier::Interp,
+    Tier::Optimized,
     #[cfg(feature = "native")]
     Tier::Baseline,
 ];
@@ -50,7 +55,11 @@ fn compile(text: &str) -> Result<(SourceMap, jit::ir::Module), String> {
 }
 
 fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
-    let (map, module) = compile(text)?;
+    let (map, mut module) = compile(text)?;
+    if tier == Tier::Optimized {
+        let options = opt::Options { verify: true, ..opt::Options::default() };
+        module = opt::optimize(module, &StaticOracle::default(), &options).module;
+    }
     let (module, layout) = {
         let layout = Layout::new(&module);
         (Arc::new(module), Arc::new(layout))
@@ -68,7 +77,7 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
     };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let engine: Arc<dyn Engine> = match tier {
-        Tier::Interp => Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)),
+        Tier::Interp | Tier::Optimized => Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)),
         #[cfg(feature = "native")]
         Tier::Baseline => {
             let options = jit::native::Options { inline_alloc: gc_stress == 0, verify: true, ..jit::native::Options::default() };
@@ -142,10 +151,11 @@ pub struct Disagreement {
     pub text: String,
 }
 
-/// Checks the program of one seed, and makes it smaller where it shows a difference.
-pub fn check_seed(seed: u64) -> Option<Disagreement> {
+/// Checks the program of one seed, and makes it smaller where it shows a difference; `report` hears of the difference first, because that can take long.
+pub fn check_seed(seed: u64, report: impl FnOnce(&str)) -> Option<Disagreement> {
     let text = progen::generate(progen::Choices::from_seed(seed));
     let found = difference(&text)?;
+    report(&found);
     let text = progen::shrink(&text, |t| difference(t).is_some_and(|d| kind(&d) == kind(&found)));
     let difference = difference(&text).unwrap_or(found);
     Some(Disagreement { seed, difference, text })

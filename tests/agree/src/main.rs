@@ -20,7 +20,8 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
-            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed)) {
+            let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
+            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, report)) {
                 found.fetch_add(1, Ordering::Relaxed);
                 let path = folder.join(format!("{seed}.lang"));
                 let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &d.text));

@@ -4,7 +4,7 @@ use agree::{check_seed, difference, on_large_stack};
 
 #[test]
 fn random_programs_agree() {
-    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed))).collect();
+    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, |_| ()))).collect();
     let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
 }

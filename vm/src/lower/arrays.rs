@@ -45,7 +45,7 @@ impl<'a> FnLower<'_, 'a> {
         self.b.branch(enter, head, exit, at);
         self.b.switch_to_block(head);
         let i = self.b.use_var(index);
-        self.op_safe_effect(Op::StoreElem(kind, array, i, value), at);
+        self.op_safe_effect(Op::store_elem(kind, array, i, value), at);
         self.op(Op::Poll, at);
         self.count_up(index, length, head, exit, at);
         self.b.seal_block(head);
@@ -63,7 +63,7 @@ impl<'a> FnLower<'_, 'a> {
         for (i, item) in items.iter().enumerate() {
             let value = self.expr(item)?;
             let index = self.int(i as i64, at);
-            self.op_safe_effect(Op::StoreElem(kind, array, index, value), at);
+            self.op_safe_effect(Op::store_elem(kind, array, index, value), at);
         }
         Ok(array)
     }

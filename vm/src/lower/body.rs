@@ -109,7 +109,7 @@ impl<'c, 'a> FnLower<'c, 'a> {
         let closure = self.param(0);
         for capture in captures {
             let loc = Loc(body.locals[capture.local.index()].span.lo);
-            let value = self.op_safe(Op::LoadField(capture.field, closure), loc);
+            let value = self.op_safe(Op::load_field(capture.field, closure), loc);
             match capture.boxed {
                 true => {
                     let ty = self.local_ty(capture.local);
@@ -197,7 +197,7 @@ impl<'c, 'a> FnLower<'c, 'a> {
         let ty = self.local_ty(local);
         let (class, field) = self.cx.cell(ty);
         let cell = self.value(Op::New(class), loc);
-        self.op_safe_effect(Op::StoreField(field, cell, value), loc);
+        self.op_safe_effect(Op::store_field(field, cell, value), loc);
         let variable = self.b.declare_var(ir::Ty::Ref);
         self.b.def_var(variable, cell);
         self.locals[local.index()] = Some(Place::Cell(variable, field));
@@ -224,7 +224,7 @@ impl<'c, 'a> FnLower<'c, 'a> {
             Place::Variable(variable) => self.b.use_var(variable),
             Place::Cell(variable, field) => {
                 let cell = self.b.use_var(variable);
-                self.op_safe(Op::LoadField(field, cell), loc)
+                self.op_safe(Op::load_field(field, cell), loc)
             }
         }
     }
@@ -234,7 +234,7 @@ impl<'c, 'a> FnLower<'c, 'a> {
             Place::Variable(variable) => self.b.def_var(variable, value),
             Place::Cell(variable, field) => {
                 let cell = self.b.use_var(variable);
-                self.op_safe_effect(Op::StoreField(field, cell, value), loc);
+                self.op_safe_effect(Op::store_field(field, cell, value), loc);
             }
         }
     }

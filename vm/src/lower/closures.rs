@@ -42,7 +42,7 @@ impl<'a> FnLower<'_, 'a> {
 
         let object = self.value(Op::New(class), at);
         for (&field, value) in field_ids.iter().zip(values) {
-            self.op_safe_effect(Op::StoreField(field, object, value), at);
+            self.op_safe_effect(Op::store_field(field, object, value), at);
         }
         object
     }

@@ -36,14 +36,14 @@ impl<'a> FnLower<'_, 'a> {
     pub(super) fn box_word(&mut self, value: Value, word: Ty, at: Loc) -> Value {
         let (class, field) = self.cx.word_box(word);
         let object = self.value(Op::New(class), at);
-        self.op_safe_effect(Op::StoreField(field, object, value), at);
+        self.op_safe_effect(Op::store_field(field, object, value), at);
         object
     }
 
     /// Of a box that is there.
     pub(super) fn unbox(&mut self, object: Value, word: Ty, at: Loc) -> Value {
         let (_, field) = self.cx.word_box(word);
-        self.op_safe(Op::LoadField(field, object), at)
+        self.op_safe(Op::load_field(field, object), at)
     }
 
     /// `value!!`
@@ -52,7 +52,7 @@ impl<'a> FnLower<'_, 'a> {
         let value = self.expr(inner)?;
         if let Some(word) = self.cx.boxed_word(ty) {
             let (_, field) = self.cx.word_box(word);
-            return Ok(self.value(Op::LoadField(field, value), at));
+            return Ok(self.value(Op::load_field(field, value), at));
         }
         match self.cx.is_nullable(ty) {
             true => Ok(self.value(Op::NullCheck(value), at)),

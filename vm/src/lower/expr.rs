@@ -35,8 +35,8 @@ impl<'a> FnLower<'_, 'a> {
                 let value = self.expr(value)?;
                 let Some(field) = self.cx.field(owner, *class, *field) else { return self.no_field(stmt.span) };
                 match safe {
-                    true => self.op_safe_effect(Op::StoreField(field, object, value), loc),
-                    false => _ = self.op(Op::StoreField(field, object, value), loc),
+                    true => self.op_safe_effect(Op::store_field(field, object, value), loc),
+                    false => _ = self.op(Op::store_field(field, object, value), loc),
                 }
             }
             StmtKind::SetIndex { object, index, value } => {
@@ -45,7 +45,7 @@ impl<'a> FnLower<'_, 'a> {
                 let index = self.expr(index)?;
                 let value = self.expr(value)?;
                 let index = self.value(Op::CheckBounds(array, index), loc);
-                self.op(Op::StoreElem(kind, array, index, value), loc);
+                self.op(Op::store_elem(kind, array, index, value), loc);
             }
             StmtKind::Expr(expr) => self.effect(expr)?,
             StmtKind::While { cond, body } => self.while_loop(cond, body, loc)?,
@@ -104,13 +104,13 @@ impl<'a> FnLower<'_, 'a> {
                 let object = self.expr(object)?;
                 let Some(field) = self.cx.field(owner, *class, *field) else { return self.no_field(expr.span) };
                 match safe {
-                    true => self.op_safe(Op::LoadField(field, object), at),
-                    false => self.value(Op::LoadField(field, object), at),
+                    true => self.op_safe(Op::load_field(field, object), at),
+                    false => self.value(Op::load_field(field, object), at),
                 }
             }
             ExprKind::Length(array) => {
                 let array = self.expr(array)?;
-                self.value(Op::ArrayLen(array), at)
+                self.value(Op::array_len(array), at)
             }
             ExprKind::Index { object, index } => {
                 let kind = self.elem_kind(object.ty);

@@ -152,7 +152,7 @@ impl<'a> FnLower<'_, 'a> {
         let kind = self.elem_kind(array.ty);
         let array_loc = loc(array);
         let array = self.expr(array)?;
-        let length = self.value(Op::ArrayLen(array), array_loc);
+        let length = self.value(Op::array_len(array), array_loc);
         let index = self.b.declare_var(ir::Ty::Int);
         let zero = self.int(0, at);
         self.b.def_var(index, zero);

@@ -32,7 +32,7 @@ impl<'a> FnLower<'_, 'a> {
         for (i, &part) in parts.iter().enumerate() {
             let text = self.part(part)?;
             let index = self.int(i as i64, at);
-            self.op_safe_effect(Op::StoreElem(ElemKind::Ref, array, index, text), at);
+            self.op_safe_effect(Op::store_elem(ElemKind::Ref, array, index, text), at);
         }
         Ok(self.value(Op::CallBuiltin { builtin: Builtin::StrConcatAll, args: [array].into_iter().collect() }, at))
     }

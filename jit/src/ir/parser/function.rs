@@ -199,6 +199,10 @@ impl<'a> Parser<'a> {
                 let (a, b) = self.two(func)?;
                 Op::CheckBounds(a, b)
             }
+            "check_index" => {
+                let (array, index) = self.two(func)?;
+                Op::CheckIndex { array, index, length: self.next_value(func)? }
+            }
             "select" => {
                 let (cond, then) = self.two(func)?;
                 Op::Select { cond, then, els: self.next_value(func)? }
@@ -209,7 +213,8 @@ impl<'a> Parser<'a> {
             "check_cast" => Op::CheckCast(self.use_id()?, self.next_value(func)?),
             "load_global" => Op::LoadGlobal(self.use_id()?),
             "store_global" => Op::StoreGlobal(self.use_id()?, self.next_value(func)?),
-            "array_len" => Op::ArrayLen(self.value(func)?),
+            "has_class" => Op::HasClass(self.use_id()?, self.next_value(func)?),
+            "array_len" => Op::ArrayLen(self.value(func)?, self.null()),
             "null_check" => Op::NullCheck(self.value(func)?),
             "load_elem" | "store_elem" => {
                 let kind = self.mnemonic("an element kind (int, float, bool, byte, ref)")?;
@@ -220,15 +225,18 @@ impl<'a> Parser<'a> {
                 if word == "load_elem" {
                     return Ok(Some(Op::LoadElem(kind, array, index)));
                 }
-                Op::StoreElem(kind, array, index, self.next_value(func)?)
+                Op::StoreElem(kind, array, index, self.next_value(func)?, self.barrier())
             }
             "load" | "store" | "atomic_load" | "atomic_store" | "atomic_fetch_add" | "atomic_cas" => {
                 let object = self.value(func)?;
                 self.mark('.')?;
                 let field = self.use_id()?;
                 match word {
-                    "load" => Op::LoadField(field, object),
-                    "store" => Op::StoreField(field, object, self.next_value(func)?),
+                    "load" => Op::LoadField(field, object, self.null()),
+                    "store" => {
+                        let (value, null, barrier) = (self.next_value(func)?, self.null(), self.barrier());
+                        Op::StoreField { field, object, value, null, barrier }
+                    }
                     "atomic_load" => Op::Atomic(AtomicOp::Load, field, object, None),
                     "atomic_store" => Op::Atomic(AtomicOp::Store, field, object, Some(self.next_value(func)?)),
                     "atomic_fetch_add" => Op::Atomic(AtomicOp::FetchAdd, field, object, Some(self.next_value(func)?)),
@@ -240,6 +248,22 @@ impl<'a> Parser<'a> {
             "call_builtin" => Op::CallBuiltin { builtin: self.builtin()?, args: self.args(func)? },
             _ => return Ok(None),
         }))
+    }
+
+    fn null(&mut self) -> Null {
+        if self.eat_word("nonnull") { Null::Never } else { Null::Throws }
+    }
+
+    fn barrier(&mut self) -> Barrier {
+        if self.eat_word("nobarrier") { Barrier::Elided } else { Barrier::Needed }
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Token::Word(w) if *w == word);
+        if found {
+            self.bump();
+        }
+        found
     }
 
     fn two(&mut self, func: &mut Function) -> Result<(Value, Value), ParseError> {

@@ -213,20 +213,21 @@ impl Checker<'_> {
                 self.expect(*length, Ty::Int)?;
                 rule(matches!(self.kind(*class)?, ClassKind::Array(_)), || format!("{class} is no array"))
             }
-            Op::LoadField(field, o) => self.field(*field).and(self.expect(*o, Ty::Ref)),
-            Op::StoreField(field, o, v) => {
+            Op::LoadField(field, o, _) => self.field(*field).and(self.expect(*o, Ty::Ref)),
+            Op::StoreField { field, object: o, value: v, .. } => {
                 let ty = self.field(*field)?;
                 self.expect(*o, Ty::Ref)?;
                 self.expect(*v, ty)
             }
-            Op::ArrayLen(v) | Op::NullCheck(v) => self.expect(*v, Ty::Ref),
+            Op::ArrayLen(v, _) | Op::NullCheck(v) => self.expect(*v, Ty::Ref),
             Op::CheckBounds(a, i) => self.array(*a, *i),
+            Op::CheckIndex { array, index, length } => self.array(*array, *index).and(self.expect(*length, Ty::Int)),
             Op::LoadElem(_, a, i) => self.array(*a, *i),
-            Op::StoreElem(kind, a, i, v) => {
+            Op::StoreElem(kind, a, i, v, _) => {
                 self.array(*a, *i)?;
                 self.expect(*v, kind.ty())
             }
-            Op::InstanceOf(class, v) | Op::CheckCast(class, v) => {
+            Op::InstanceOf(class, v) | Op::HasClass(class, v) | Op::CheckCast(class, v) => {
                 self.kind(*class)?;
                 self.expect(*v, Ty::Ref)
             }

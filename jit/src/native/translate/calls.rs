@@ -2,7 +2,7 @@
 
 use super::refs::Spilled;
 use super::{SigKey, Translator, clif_type, namespace, signature};
-use crate::ir::{self, BlockCall, Builtin, FuncId, Op, SelectorId, Ty};
+use crate::ir::{self, BlockCall, Builtin, FuncId, Null, Op, SelectorId, Ty};
 use crate::layout::{CLASS_WORD, VTABLE};
 use crate::native::stubs::Stub;
 use crate::native::tables::SiteKind;
@@ -208,7 +208,7 @@ impl Translator<'_, '_> {
             let selector = &t.env.module.selectors[selector];
             signature(&selector.params, selector.ret)
         });
-        let flags = self.access(object, receiver, CLASS_WORD);
+        let flags = self.access(object, receiver, CLASS_WORD, Null::Throws);
         let word = self.b.ins().load(types::I32, flags, receiver, CLASS_WORD);
         let descriptor = self.descriptor(word);
         let slot = VTABLE + 8 * self.env.layout.slot[selector] as i32;

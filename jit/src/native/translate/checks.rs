@@ -5,7 +5,7 @@
 
 use super::Translator;
 use crate::context::offset;
-use crate::ir::{self, ClassId, ClassKind};
+use crate::ir::{self, ClassId, ClassKind, Null};
 use crate::layout::{ARRAY_LENGTH, CLASS_WORD, DESC_INTERFACES, DESC_LO};
 use crate::native::signals::NULL_ZONE;
 use crate::native::stubs::Stub;
@@ -64,7 +64,10 @@ impl Translator<'_, '_> {
 
     /// Flags for an access at `object + offset`, which fails there or cannot fail. (Leaving out what cannot fail matters for traces, too: Cranelift makes one instruction of a load and a store to the same place if both may trap,
     /// and its position would be the store's.)
-    pub(super) fn access(&mut self, object: ir::Value, address: Value, offset: i32) -> MemFlagsData {
+    pub(super) fn access(&mut self, object: ir::Value, address: Value, offset: i32, null: Null) -> MemFlagsData {
+        if null == Null::Never {
+            return MemFlagsData::trusted();
+        }
         let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
         if near && self.unwind.is_none() && !self.is_checked(object) {
             self.mark_checked(object);
@@ -96,8 +99,17 @@ impl Translator<'_, '_> {
 
     pub(super) fn check_bounds(&mut self, array: ir::Value, index: ir::Value) -> Value {
         let (address, index) = (self.value(array), self.value(index));
-        let flags = self.access(array, address, ARRAY_LENGTH);
+        let flags = self.access(array, address, ARRAY_LENGTH, Null::Throws);
         let length = self.b.ins().load(types::I64, flags, address, ARRAY_LENGTH);
+        self.require_below(address, index, length)
+    }
+
+    pub(super) fn check_index(&mut self, array: ir::Value, index: ir::Value, length: ir::Value) -> Value {
+        let (address, index, length) = (self.value(array), self.value(index), self.value(length));
+        self.require_below(address, index, length)
+    }
+
+    fn require_below(&mut self, address: Value, index: Value, length: Value) -> Value {
         let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
         let on = self.branch_to_cold(outside);
         self.store_context(offset::TRAP_VALUE, index);
@@ -138,6 +150,12 @@ impl Translator<'_, '_> {
         self.b.ins().jump(done, &[BlockArg::Value(is_instance)]);
         self.enter(done);
         result
+    }
+
+    pub(super) fn has_class(&mut self, class: ClassId, object: ir::Value) -> Value {
+        let object = self.value(object);
+        let word = self.b.ins().load(types::I32, MemFlagsData::trusted(), object, CLASS_WORD);
+        self.b.ins().icmp_imm_u(IntCC::Equal, word, i64::from(self.env.class_word(class)))
     }
 
     /// Whether an object that is not null is of the class or below it.

@@ -2,7 +2,7 @@
 
 use super::{Translator, clif_type};
 use crate::context::offset;
-use crate::ir::{self, AtomicOp, ClassId, ClassKind, ElemKind, FieldId, GlobalId, Ty};
+use crate::ir::{self, AtomicOp, Barrier, ClassId, ClassKind, ElemKind, FieldId, GlobalId, Null, Ty};
 use crate::layout::{ARRAY_DATA, ARRAY_LENGTH, CLASS_WORD, LOG_BYTE};
 use crate::native::stubs::Stub;
 use crate::native::tables::SiteKind;
@@ -112,19 +112,26 @@ impl Translator<'_, '_> {
         self.load_context(types::I64, offset::STUB_ARGS)
     }
 
-    pub(super) fn load_field(&mut self, field: FieldId, object: ir::Value) -> Value {
+    pub(super) fn load_field(&mut self, field: FieldId, object: ir::Value, null: Null) -> Value {
         let address = self.value(object);
         let (ty, at) = (self.env.module.fields[field].ty.ty(), self.env.layout.field_offset[field]);
-        let flags = self.access(object, address, at);
+        let flags = self.access(object, address, at, null);
         self.b.ins().load(clif_type(ty), flags, address, at)
     }
 
-    pub(super) fn store_field(&mut self, field: FieldId, object: ir::Value, value: ir::Value) -> Option<Value> {
+    pub(super) fn store_field(
+        &mut self,
+        field: FieldId,
+        object: ir::Value,
+        value: ir::Value,
+        null: Null,
+        barrier: Barrier,
+    ) -> Option<Value> {
         let (address, value) = (self.value(object), self.value(value));
         let (ty, at) = (self.env.module.fields[field].ty.ty(), self.env.layout.field_offset[field]);
-        let flags = self.access(object, address, at);
+        let flags = self.access(object, address, at, null);
         self.b.ins().store(flags, value, address, at);
-        if ty == Ty::Ref {
+        if ty == Ty::Ref && barrier == Barrier::Needed {
             self.barrier(address, value);
         }
         None
@@ -144,9 +151,9 @@ impl Translator<'_, '_> {
         self.enter(on);
     }
 
-    pub(super) fn array_len(&mut self, array: ir::Value) -> Value {
+    pub(super) fn array_len(&mut self, array: ir::Value, null: Null) -> Value {
         let address = self.value(array);
-        let flags = self.access(array, address, ARRAY_LENGTH);
+        let flags = self.access(array, address, ARRAY_LENGTH, null);
         self.b.ins().load(types::I64, flags, address, ARRAY_LENGTH)
     }
 
@@ -165,7 +172,14 @@ impl Translator<'_, '_> {
         }
     }
 
-    pub(super) fn store_elem(&mut self, kind: ElemKind, array: ir::Value, index: ir::Value, value: ir::Value) -> Option<Value> {
+    pub(super) fn store_elem(
+        &mut self,
+        kind: ElemKind,
+        array: ir::Value,
+        index: ir::Value,
+        value: ir::Value,
+        barrier: Barrier,
+    ) -> Option<Value> {
         let (array, index, value) = (self.value(array), self.value(index), self.value(value));
         let address = self.elem_address(kind, array, index);
         let flags = MemFlagsData::trusted();
@@ -173,7 +187,7 @@ impl Translator<'_, '_> {
             ElemKind::Byte => self.b.ins().istore8(flags, value, address, ARRAY_DATA),
             _ => self.b.ins().store(flags, value, address, ARRAY_DATA),
         };
-        if kind == ElemKind::Ref {
+        if kind == ElemKind::Ref && barrier == Barrier::Needed {
             self.barrier(array, value);
         }
         None

@@ -1,0 +1,106 @@
+//! What every change of a function needs: which blocks are left, which values stand for others, and dense numbers again afterwards.
+//!
+//! Invariant: after [`renumber`] blocks, instructions and values are numbered densely in layout order, as the text form wants them; nothing unreachable may stand in the layout then.
+
+use super::entities::*;
+use super::module::{BlockData, Function};
+use super::types::Ty;
+use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+
+/// Blocks that control can come to.
+pub fn reachable_blocks(func: &Function) -> EntitySet<Block> {
+    let mut seen = EntitySet::with_capacity(func.blocks.len());
+    let mut work = vec![func.entry()];
+    seen.insert(func.entry());
+    while let Some(block) = work.pop() {
+        let terminator = func.blocks[block].terminator.as_ref();
+        terminator.unwrap_or_else(|| panic!("{block} has no terminator in {}", func.name)).for_each_edge(|edge| {
+            if seen.insert(edge.block) {
+                work.push(edge.block);
+            }
+        });
+    }
+    seen
+}
+
+/// Numbers blocks, values and instructions densely in layout order, and replaces values by what they stand for.
+pub fn renumber(mut func: Function, alias: &Aliases) -> Function {
+    let mut block_map: SecondaryMap<Block, Block> = SecondaryMap::with_default(Block::new(0));
+    let mut value_map: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut values: PrimaryMap<Value, Ty> = PrimaryMap::new();
+    for (i, &block) in func.layout.iter().enumerate() {
+        block_map[block] = Block::new(i);
+        let data = &func.blocks[block];
+        let results = data.insts.iter().filter_map(|&i| func.insts[i].result);
+        for value in data.params.iter().copied().chain(results) {
+            value_map[value] = values.push(func.values[value]).into();
+        }
+    }
+    let rename = |v: &mut Value| *v = value_map[alias.get(*v)].expect("a used value is defined");
+    let mut insts = PrimaryMap::new();
+    let mut blocks = PrimaryMap::new();
+    for &block in &func.layout {
+        let BlockData { mut params, insts: old, terminator, terminator_loc } = std::mem::take(&mut func.blocks[block]);
+        params.iter_mut().for_each(rename);
+        let new = old.into_iter().map(|inst| {
+            let mut data = func.insts[inst].clone();
+            data.op.for_each_arg_mut(rename);
+            data.result.iter_mut().for_each(rename);
+            insts.push(data)
+        });
+        let new = new.collect();
+        let mut terminator = terminator.expect("reachable blocks have one");
+        terminator.for_each_arg_mut(rename);
+        terminator.for_each_edge_mut(|edge| edge.block = block_map[edge.block]);
+        blocks.push(BlockData { params, insts: new, terminator: Some(terminator), terminator_loc });
+    }
+    let layout = blocks.keys().collect();
+    Function { layout, blocks, insts, values, ..func }
+}
+
+/// What values that are no longer defined stand for.
+#[derive(Default)]
+pub struct Aliases {
+    of: SecondaryMap<Value, PackedOption<Value>>,
+}
+
+impl Aliases {
+    /// `value` is `by` from now on; it has not been replaced before, and `by` does not lead back to it.
+    pub fn replace(&mut self, value: Value, by: Value) {
+        self.of[value] = by.into();
+    }
+
+    pub fn is_replaced(&self, value: Value) -> bool {
+        self.of[value].is_some()
+    }
+
+    /// What `value` stands for: itself, if it was not replaced.
+    pub fn get(&self, mut value: Value) -> Value {
+        while let Some(next) = self.of[value].expand() {
+            value = next;
+        }
+        value
+    }
+
+    /// [`Aliases::get`], which shortens the chain for the next time.
+    pub fn find(&mut self, value: Value) -> Value {
+        let end = self.get(value);
+        let mut at = value;
+        while let Some(next) = self.of[at].expand() {
+            self.of[at] = end.into();
+            at = next;
+        }
+        end
+    }
+}
+
+impl Function {
+    /// Drops blocks that cannot be reached, puts what `aliases` says in place of values, and numbers everything densely.
+    pub fn rewrite(&mut self, aliases: &Aliases) {
+        let reachable = reachable_blocks(self);
+        self.layout.retain(|&b| reachable.contains(b));
+        let (name, params) = (self.name.clone(), self.params.clone());
+        let empty = Function::new(name, params, self.ret, self.loc);
+        *self = renumber(std::mem::replace(self, empty), aliases);
+    }
+}

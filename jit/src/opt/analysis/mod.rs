@@ -1,0 +1,6 @@
+//! What passes ask about a function or the program; nothing here changes code.
+
+pub mod call_graph;
+pub mod defs;
+pub mod hierarchy;
+pub mod loops;

@@ -1,0 +1,91 @@
+//! The optimizer: SSA in, better SSA out, for the tier that compiles hot code.
+//!
+//! In: a closed [`Module`] as lowered, a policy for inlining, [`Options`]. Out: [`Optimized`]: the module with better bodies, every inlining decision with its reason, time spent in each pass.
+//!
+//! One file is one [`Pass`] over one function. A pass gets a function that the verifier accepts and leaves one; in debug builds and under [`Options::verify`] that is checked after each.
+//! Functions go bottom-up through [`EARLY`] and inlining, so that a caller takes in callees that are small already; then each goes through [`LATE`].
+//!
+//! Two forms of an access: the front end's checks its object itself (`Null::Throws`, `CheckBounds`); [`null_checks`] splits these into a check and an access that never throws, which the later passes move and merge freely:
+//! such an access stands on the check through its operand.
+//!
+//! Invariants that every pass keeps:
+//! - What a program prints, the errors it throws and their traces stay the same. A throwing operation is neither added to a way, nor moved across an effect that can be seen (a store to memory that others reach, a call, another
+//!   error), nor given another position.
+//! - Plain memory accesses of other threads need not be seen until the thread synchronizes: an atomic operation, a builtin or a call that may do so. A poll is not a synchronization.
+//! - An operation with `Null::Never`, `LoadElem` or `StoreElem` executes only where its operands were checked: it is moved up at most to where the check's result is defined, or to where it would be executed anyway.
+
+pub mod analysis;
+mod barriers;
+mod branches;
+mod dce;
+mod devirtualize;
+mod escape;
+mod gvn;
+mod inline;
+mod licm;
+mod loads;
+mod null_checks;
+mod pipeline;
+mod polls;
+mod ranges;
+mod rotate;
+mod simplify;
+mod strength;
+mod unroll;
+
+pub use pipeline::{Context, Optimized, Options, PassSet, Timing, optimize, run_pass};
+
+macro_rules! passes {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $module:ident;)*) => {
+        /// A transformation of one function. The name is what `--passes` and test files say.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Pass { $($(#[$doc])* $variant),* }
+
+        impl Pass {
+            pub const ALL: &'static [Pass] = &[$(Pass::$variant),*];
+
+            pub fn name(self) -> &'static str {
+                match self { $(Pass::$variant => $name),* }
+            }
+
+            /// Whether it changed anything.
+            fn run(self, func: &mut crate::ir::Function, cx: &Context<'_>) -> bool {
+                match self { $(Pass::$variant => $module::run(func, cx)),* }
+            }
+        }
+    };
+}
+
+passes! {
+    /// Splits accesses into checks and accesses that cannot fail; drops checks of what is not null by its origin.
+    NullChecks "null-checks" null_checks;
+    /// Constant folding, algebra, and other rewritings of one operation at a time.
+    Simplify "simplify" simplify;
+    /// Branches on constants and on what is known, jumps through blocks that decide nothing, straight lines joined, small diamonds made selects.
+    Branches "branches" branches;
+    /// Global value numbering: one of equal computations and checks where one dominates the other.
+    Gvn "gvn" gvn;
+    /// Drops what nobody uses and nobody sees.
+    Dce "dce" dce;
+    /// Virtual calls with one possible target become calls; with few, tests of the class and calls.
+    Devirtualize "devirtualize" devirtualize;
+    /// Objects that never leave the function become values.
+    Escape "escape" escape;
+    /// Loops that test at the top get a test before the loop and one at the bottom.
+    Rotate "rotate" rotate;
+    /// Loads that must give what was stored or loaded before; stores that are overwritten unseen.
+    Loads "loads" loads;
+    /// Loop-invariant code, loads and checks included, moves before the loop.
+    Licm "licm" licm;
+    /// Bounds checks that conditions and induction variables prove, or that one test before the loop replaces.
+    Ranges "ranges" ranges;
+    /// Multiplications of induction variables become additions.
+    Strength "strength" strength;
+    /// Short loops repeat their body.
+    Unroll "unroll" unroll;
+    /// Stores into objects that the collector knows are new need no barrier.
+    Barriers "barriers" barriers;
+    /// Short, bounded loops need no poll.
+    Polls "polls" polls;
+}

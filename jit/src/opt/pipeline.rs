@@ -1,0 +1,211 @@
+//! The order of passes, and what is measured and checked around each.
+//!
+//! In: a module, a policy, options. Out: [`Optimized`].
+
+use super::analysis::call_graph;
+use super::analysis::hierarchy::Hierarchy;
+use super::{Pass, inline};
+use crate::ir::printer::print_body;
+use crate::ir::verifier::verify_function;
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use profiler::oracle::{InlineDecision, Oracle};
+use std::time::{Duration, Instant};
+
+/// Before inlining, and again after each round of it: makes bodies small and types known.
+pub const EARLY: &[Pass] = &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Dce];
+
+/// After inlining.
+pub const LATE: &[Pass] = &[
+    Pass::Rotate,
+    Pass::Simplify,
+    Pass::Branches,
+    Pass::Gvn,
+    Pass::Loads,
+    Pass::Escape,
+    Pass::Licm,
+    Pass::Ranges,
+    Pass::Simplify,
+    Pass::Branches,
+    Pass::Gvn,
+    Pass::Loads,
+    Pass::Dce,
+    Pass::Licm,
+    Pass::Unroll,
+    Pass::Simplify,
+    Pass::Strength,
+    Pass::Gvn,
+    Pass::Loads,
+    Pass::Branches,
+    Pass::Dce,
+    Pass::Polls,
+    Pass::Barriers,
+    Pass::Dce,
+];
+
+/// A set of passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassSet(u32);
+
+impl PassSet {
+    pub const ALL: PassSet = PassSet(u32::MAX);
+    pub const NONE: PassSet = PassSet(0);
+
+    pub fn contains(self, pass: Pass) -> bool {
+        self.0 >> pass as u8 & 1 != 0
+    }
+
+    pub fn with(self, pass: Pass) -> PassSet {
+        PassSet(self.0 | 1 << pass as u8)
+    }
+
+    pub fn without(self, pass: Pass) -> PassSet {
+        PassSet(self.0 & !(1 << pass as u8))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub passes: PassSet,
+    /// Run the verifier after each pass; a broken function is a bug and panics.
+    pub verify: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { passes: PassSet::ALL, verify: cfg!(debug_assertions) }
+    }
+}
+
+/// What a pass may look at besides its function.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Declarations of everything. Bodies may be at any stage: passes do not look at them.
+    pub module: &'a Module,
+    pub hierarchy: &'a Hierarchy,
+    /// Call sites that may reach each function, in the program as lowered.
+    pub callers: &'a SecondaryMap<FuncId, u32>,
+    /// The function that is worked on.
+    pub func: FuncId,
+}
+
+/// Time and success of one pass over all functions.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Timing {
+    pub time: Duration,
+    pub runs: u64,
+    /// Runs that changed something.
+    pub changed: u64,
+}
+
+#[derive(Debug)]
+pub struct Optimized {
+    pub module: Module,
+    /// In the order in which they were made.
+    pub decisions: Vec<InlineDecision>,
+    /// By [`Pass`], in the order of [`Pass::ALL`].
+    pub timings: Vec<(Pass, Timing)>,
+    pub inlining: Timing,
+    pub total: Duration,
+}
+
+/// Rounds of inlining into one function: what comes in may make further calls certain.
+const ROUNDS: usize = 6;
+
+/// Between rounds of inlining.
+const CLEAN_UP: &[Pass] =
+    &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads, Pass::Escape, Pass::Simplify, Pass::Branches, Pass::Dce];
+
+/// Optimizes a whole program.
+pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optimized {
+    let start = Instant::now();
+    let hierarchy = Hierarchy::new(&module);
+    let mut pipeline = Pipeline {
+        options: *options,
+        timings: Pass::ALL.iter().map(|&p| (p, Timing::default())).collect(),
+        inlining: Timing::default(),
+        decisions: Vec::new(),
+    };
+    let mut module = module;
+    let callers = call_graph::caller_counts(&module, &hierarchy);
+    for id in call_graph::bottom_up(&module, &hierarchy) {
+        let mut func = module.funcs[id].clone();
+        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, func: id };
+        pipeline.early(&mut func, &cx, oracle);
+        module.funcs[id] = func;
+    }
+    for id in call_graph::reachable(&module, &hierarchy) {
+        let mut func = module.funcs[id].clone();
+        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, func: id };
+        pipeline.passes(LATE, &mut func, &cx);
+        module.funcs[id] = func;
+    }
+    let Pipeline { timings, inlining, decisions, .. } = pipeline;
+    Optimized { module, decisions, timings, inlining, total: start.elapsed() }
+}
+
+struct Pipeline {
+    options: Options,
+    timings: Vec<(Pass, Timing)>,
+    inlining: Timing,
+    decisions: Vec<InlineDecision>,
+}
+
+impl Pipeline {
+    fn early(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) {
+        self.passes(EARLY, func, cx);
+        for _ in 0..ROUNDS {
+            let mut changed = self.passes(&[Pass::Devirtualize], func, cx);
+            let start = Instant::now();
+            let inlined = inline::run(func, cx, oracle, &mut self.decisions);
+            self.inlining.time += start.elapsed();
+            self.inlining.runs += 1;
+            self.inlining.changed += u64::from(inlined);
+            self.check("inline", func, cx);
+            changed |= inlined;
+            if !changed {
+                return;
+            }
+            self.passes(CLEAN_UP, func, cx);
+        }
+    }
+
+    /// Whether any changed something.
+    fn passes(&mut self, passes: &[Pass], func: &mut Function, cx: &Context<'_>) -> bool {
+        let mut any = false;
+        for &pass in passes.iter().filter(|&&p| self.options.passes.contains(p)) {
+            let start = Instant::now();
+            let changed = pass.run(func, cx);
+            let timing = &mut self.timings[pass as usize].1;
+            timing.time += start.elapsed();
+            timing.runs += 1;
+            timing.changed += u64::from(changed);
+            any |= changed;
+            self.check(pass.name(), func, cx);
+        }
+        any
+    }
+
+    fn check(&self, pass: &str, func: &Function, cx: &Context<'_>) {
+        if !self.options.verify {
+            return;
+        }
+        let problems: Vec<String> = verify_function(cx.module, cx.func, func).iter().map(|p| format!("{p}\n")).collect();
+        assert!(problems.is_empty(), "{pass} broke {}:\n{}\n{}", func.name, problems.concat(), print_body(cx.module, cx.func, func));
+    }
+}
+
+/// Runs one pass over every function with a body, as tests do. Says whether anything changed.
+pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
+    let hierarchy = Hierarchy::new(module);
+    let callers = call_graph::caller_counts(module, &hierarchy);
+    let mut changed = false;
+    for id in module.funcs.keys().collect::<Vec<_>>() {
+        if !module.funcs[id].layout.is_empty() {
+            let mut func = module.funcs[id].clone();
+            changed |= pass.run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, func: id });
+            module.funcs[id] = func;
+        }
+    }
+    changed
+}

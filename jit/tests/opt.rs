@@ -1,0 +1,56 @@
+//! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
+//!
+//! Lines `//> fn0(1, 2) = 3` in the module must hold before and after. `BLESS=1` writes the expectations; read them before they are committed.
+
+mod common;
+
+use common::broken_promises;
+use jit::ir::Module;
+use jit::ir::parser::parse;
+use jit::ir::printer::print_function;
+use jit::ir::verifier::verify;
+use jit::opt::{Pass, run_pass};
+
+fn sound(module: &Module, when: &str, case: &str) {
+    let problems: Vec<String> = verify(module).iter().map(|p| format!("{p}\n")).collect();
+    assert!(problems.is_empty(), "{when}:\n{}\n{case}\n{module}", problems.concat());
+}
+
+fn run_case(case: &str) -> String {
+    let (passes, _) = case.trim_start().strip_prefix("// pass:").and_then(|c| c.split_once('\n')).expect("`// pass: …` comes first");
+    let mut module = parse(case).unwrap_or_else(|e| panic!("{e} in\n{case}"));
+    sound(&module, "before", case);
+    assert_eq!(broken_promises(&module, case), [""; 0], "before, in\n{case}");
+    for name in passes.split_whitespace() {
+        let pass = Pass::ALL.iter().find(|p| p.name() == name).unwrap_or_else(|| panic!("there is no pass `{name}`"));
+        run_pass(&mut module, *pass);
+        sound(&module, name, case);
+    }
+    assert_eq!(broken_promises(&module, case), [""; 0], "after {passes}, in\n{case}\n{module}");
+    let with_body = module.funcs.iter().filter(|(_, f)| !f.layout.is_empty());
+    with_body.map(|(id, _)| print_function(&module, id)).collect()
+}
+
+#[test]
+fn passes_make_what_is_expected() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/opt");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    let mut failures = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut blessed = Vec::new();
+        for case in text.split("\n-----\n") {
+            let (input, expected) = case.split_once("\n=====\n").unwrap_or((case.trim_end(), ""));
+            let found = run_case(input);
+            if found.trim_end() != expected.trim_end() {
+                failures.push(format!("{}:\n{input}\ngives\n{found}\nnot\n{expected}", path.display()));
+            }
+            blessed.push(format!("{}\n=====\n{}\n", input.trim_end(), found.trim_end()));
+        }
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, blessed.join("\n-----\n")).unwrap();
+        }
+    }
+    assert!(failures.is_empty() || std::env::var_os("BLESS").is_some(), "{}", failures.join("\n\n"));
+}

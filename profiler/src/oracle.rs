@@ -1,0 +1,174 @@
+//! Inlining policy: facts about a call site in, a decision with its reason out.
+//!
+//! The compiler's mechanism asks ([`Oracle::decide`]) once for each call it could inline and obeys; it records every answer as an [`InlineDecision`]. A policy knows no code: only [`CallSiteFacts`].
+//!
+//! Invariant: there is no decision without a reason.
+
+use crate::ids::{CallSiteId, FuncId};
+
+/// How sure it is that the call goes to the callee.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Certainty {
+    /// The only function this call can reach.
+    Only,
+    /// One of `targets` functions; the code would test the receiver's class first.
+    Guarded { targets: u32 },
+}
+
+/// What is known of one call when it could be inlined. Sizes are in SSA instructions, terminators included.
+#[derive(Clone, Debug)]
+pub struct CallSiteFacts<'a> {
+    pub site: CallSiteId,
+    /// The function that is compiled.
+    pub root: FuncId,
+    pub callee: FuncId,
+    /// The calls that were inlined to get here, outermost first; empty for a call of the root's own.
+    pub chain: &'a [CallSiteId],
+    pub certainty: Certainty,
+    pub callee_size: u32,
+    /// The root with all that has been inlined so far.
+    pub root_size: u32,
+    /// How often the callee stands in the chain already (the root counts).
+    pub recursion: u32,
+    /// Loops of the root around the call.
+    pub loop_depth: u32,
+    /// Arguments that are constants.
+    pub constant_args: u32,
+    /// Arguments that are objects allocated in the root and used nowhere but here and in initializing them: they may vanish if the callee does not keep them.
+    pub fresh_args: u32,
+    /// Call sites in the whole program that can reach the callee.
+    pub callers: u32,
+    /// The call stands where control only goes to throw an error.
+    pub is_cold: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Accepted {
+    /// Not larger than the call.
+    Tiny,
+    /// Below the limit for all calls.
+    Small,
+    /// Below the higher limit for calls in loops.
+    InLoop,
+    /// Below the higher limit for calls that get constants or objects that may vanish.
+    Specializes,
+    /// Nobody else calls it.
+    OnlyCall,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Refused {
+    /// The policy inlines nothing.
+    Disabled,
+    CalleeTooLarge,
+    RootTooLarge,
+    TooDeep,
+    Recursive,
+    Cold,
+    /// Too many classes to test for.
+    Megamorphic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Verdict {
+    Inline(Accepted),
+    Call(Refused),
+}
+
+/// A verdict and what it was about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InlineDecision {
+    pub root: FuncId,
+    pub site: CallSiteId,
+    pub callee: FuncId,
+    /// As in [`CallSiteFacts`].
+    pub chain: Box<[CallSiteId]>,
+    pub callee_size: u32,
+    pub verdict: Verdict,
+}
+
+/// A policy.
+pub trait Oracle: Send + Sync {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict;
+}
+
+/// Inlines nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoInlining;
+
+impl Oracle for NoInlining {
+    fn decide(&self, _: &CallSiteFacts<'_>) -> Verdict {
+        Verdict::Call(Refused::Disabled)
+    }
+}
+
+/// Decides by size, loops and arguments alone, without a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticOracle {
+    /// Inlined wherever it is called.
+    pub tiny: u32,
+    pub small: u32,
+    /// In loops.
+    pub in_loop: u32,
+    /// With constants or objects that may vanish.
+    pub specializes: u32,
+    pub only_call: u32,
+    /// Of the root, after which nothing but tiny callees comes in.
+    pub root_limit: u32,
+    pub depth_limit: usize,
+    /// How often a function may stand in its own chain.
+    pub recursion_limit: u32,
+    /// Classes to test for at one call.
+    pub targets_limit: u32,
+}
+
+impl Default for StaticOracle {
+    fn default() -> Self {
+        StaticOracle {
+            tiny: 8,
+            small: 40,
+            in_loop: 120,
+            specializes: 150,
+            only_call: 300,
+            root_limit: 3000,
+            depth_limit: 12,
+            recursion_limit: 2,
+            targets_limit: 3,
+        }
+    }
+}
+
+impl Oracle for StaticOracle {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        use Verdict::{Call, Inline};
+        if facts.recursion > self.recursion_limit {
+            return Call(Refused::Recursive);
+        }
+        if facts.chain.len() >= self.depth_limit {
+            return Call(Refused::TooDeep);
+        }
+        if let Certainty::Guarded { targets } = facts.certainty
+            && targets > self.targets_limit
+        {
+            return Call(Refused::Megamorphic);
+        }
+        let size = facts.callee_size;
+        if size <= self.tiny {
+            return Inline(Accepted::Tiny);
+        }
+        if facts.is_cold {
+            return Call(Refused::Cold);
+        }
+        if facts.root_size + size > self.root_limit {
+            return Call(Refused::RootTooLarge);
+        }
+        let limits = [
+            (true, self.small, Accepted::Small),
+            (facts.loop_depth > 0, self.in_loop, Accepted::InLoop),
+            (facts.constant_args + facts.fresh_args > 0, self.specializes, Accepted::Specializes),
+            (facts.callers == 1 && facts.certainty == Certainty::Only, self.only_call, Accepted::OnlyCall),
+        ];
+        let reason = limits.into_iter().find(|&(applies, limit, _)| applies && size <= limit);
+        reason.map_or(Call(Refused::CalleeTooLarge), |(.., reason)| Inline(reason))
+    }
+}
