@@ -23,6 +23,7 @@ sel1 class1 "code"(class1) -> int
 global0 "Main.count": int
 entry main fn0 thread fn3
 site1 fn3 @9
+site3 fn3 @12
 
 fn0 "main"() -> int @1 {
 block0():
@@ -88,6 +89,21 @@ block1(v2: int):
 }
 
 fn3 "thread"(class0?)
+
+fn4 "inlined"(class3) -> int @50 {
+in0 fn2 site2 @51 // Circle.hash
+in1 fn1 @52 site3 // Object.hash
+in2 fn2 @53 site3 @in1 // Circle.hash
+block0(v0: ref):
+  v1 = call fn2(v0) site2 @51 // Circle.hash
+  v2 = call fn2(v0) site4 @in2 // Circle.hash
+  v3 = idiv v1, v2 @in0
+  try idiv v3, v2 normal block1 unwind block2 @in1
+block1(v4: int):
+  return v4 @in2
+block2(v5: ref):
+  throw v5 @54
+}
 "#;
 
 #[test]
@@ -100,7 +116,7 @@ fn prints_as_it_was_read() {
 fn call_sites_are_where_they_were_first_used() {
     let module = parse(SAMPLE).unwrap();
     let sites: Vec<_> = module.call_sites.values().map(|s| (s.caller.as_u32(), s.loc.0)).collect();
-    assert_eq!(sites, [(0, 7), (3, 9)]);
+    assert_eq!(sites, [(0, 7), (3, 9), (4, 51), (3, 12), (2, 53)]);
 }
 
 #[test]
@@ -130,6 +146,10 @@ fn errors_say_where() {
         ("fn0 \"f\"() {\nblock0(v0: str):\n return }", "2:12: expected a type (int, float, bool, ref), found `str`"),
         ("known { object class0 }\nclass0 \"A\"", "2:1: `known` does not name the class `str`"),
         ("fn0 \"f\"() { }", "1:14: a body has at least one block"),
+        ("fn0 \"f\"() {\nin1 fn0 site0\nblock0():\n return }", "2:1: expected `in0`, found `in1`"),
+        ("fn0 \"f\"() {\nin0 fn1 site0\nblock0():\n return }", "2:5: fn1 is not declared"),
+        ("fn0 \"f\"() {\nblock0():\n return @2147483648 }", "3:10: expected a position, found `2147483648`"),
+        ("fn0 \"f\"() {\nblock0():\n return @v1 }", "3:10: expected a position, found `v1`"),
         ("§", "1:1: unexpected character '§'"),
     ];
     for (text, error) in cases {

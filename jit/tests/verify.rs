@@ -31,12 +31,21 @@ fn sound() -> Module {
     parse("class0 \"A\" { field0 \"x\": int }\nsel0 class0 \"m\"(class0)\nfn0 \"f\"(int) -> int {\nblock0(v0: int):\n  v1 = iadd v0, v0\n  jump block1\nblock1():\n  return v1\n}").unwrap()
 }
 
+/// A new entry in the table of the function's positions.
+fn inlined(module: &mut Module) -> &mut Inlined {
+    let (func, site) = (FuncId::from_u32(0), CallSiteId::from_u32(0));
+    module.call_sites.push(CallSite { caller: func, loc: Loc(1) });
+    let table = &mut module.funcs[func].inlined;
+    let id = table.push(Inlined { callee: func, loc: Loc(2), site, call: Loc(1) });
+    &mut table[id]
+}
+
 /// What the text form cannot say.
 #[test]
 fn dangling_ids_and_shared_instructions_are_found() {
     type Change = fn(&mut Module);
     let func = FuncId::from_u32(0);
-    let cases: [(Change, &str); 10] = [
+    let cases: [(Change, &str); 12] = [
         (|m| m.funcs[FuncId::from_u32(0)].layout.push(Block::from_u32(7)), "fn0 block7 - this block does not exist"),
         (|m| m.funcs[FuncId::from_u32(0)].layout.push(Block::from_u32(1)), "fn0 block1 - this block stands in the layout twice"),
         (|m| m.funcs[FuncId::from_u32(0)].blocks[Block::from_u32(1)].terminator = None, "fn0 block1 - this block has no terminator"),
@@ -54,6 +63,8 @@ fn dangling_ids_and_shared_instructions_are_found() {
             |m| m.funcs[FuncId::from_u32(0)].insts[Inst::from_u32(0)].op = Op::LoadGlobal(GlobalId::from_u32(3)),
             "fn0 block0 `load_global global3` - global3 does not exist",
         ),
+        (|m| inlined(m).callee = FuncId::from_u32(9), "fn0 - in0 mentions fn9, which does not exist"),
+        (|m| inlined(m).site = CallSiteId::from_u32(9), "fn0 - in0 mentions site9, which does not exist"),
         (|m| m.classes[ClassId::from_u32(0)].fields.push(FieldId::from_u32(5)), "class0 mentions an id that does not exist"),
         (|m| m.classes[ClassId::from_u32(0)].fields.clear(), "field0 stands 0 times in its class's list"),
     ];

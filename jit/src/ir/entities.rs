@@ -28,7 +28,7 @@ entities! {
     /// A string literal.
     StrId "str";
     /// A position inside of a callee that was inlined.
-    InlinedId "inlined";
+    InlinedId "in";
 }
 
 /// A position: in the source map of the front end (0 is "none"), or inside of a callee that was inlined, which [`super::Function::inlined`] describes.

@@ -16,6 +16,7 @@
 //!   try idiv v1, v2 normal block1() unwind block2(v1) @23
 //! …
 //! ```
+//! A body that others were inlined into begins with what the positions `@in0`, `@in1` … stand for, one line each: `in0 fn4 @17 site2 @33` is position 17 of fn4, called by site2, the call being at 33.
 //! Left out because they follow from the rest: inherited fields and methods; call sites used once, in their caller, at their position.
 
 use super::entities::*;
@@ -23,7 +24,7 @@ use super::inst::{Barrier, BlockCall, Null, Op, Terminator};
 use super::mnemonic::Mnemonic;
 use super::module::*;
 use super::types::TypeDesc;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Module {
@@ -92,10 +93,14 @@ pub fn terminator_text(terminator: &Terminator) -> String {
 pub(super) fn implied_call_sites(module: &Module) -> SecondaryMap<CallSiteId, Option<CallSite>> {
     let mut sites: SecondaryMap<CallSiteId, Option<CallSite>> = SecondaryMap::new();
     for (caller, func) in module.funcs.iter() {
-        let mut visit = |op: &Op, loc| match op {
-            Op::Call { site, .. } | Op::CallVirtual { site, .. } if module.call_sites.is_valid(*site) => {
-                sites[*site].get_or_insert(CallSite { caller, loc });
+        let mut used = |site: CallSiteId, loc| {
+            if module.call_sites.is_valid(site) {
+                sites[site].get_or_insert(call_site_at(&func.inlined, caller, loc));
             }
+        };
+        func.inlined.values().for_each(|i| used(i.site, i.call));
+        let mut visit = |op: &Op, loc| match op {
+            Op::Call { site, .. } | Op::CallVirtual { site, .. } => used(*site, loc),
             _ => {}
         };
         for block in func.layout.iter().map(|&b| &func.blocks[b]) {
@@ -106,6 +111,12 @@ pub(super) fn implied_call_sites(module: &Module) -> SecondaryMap<CallSiteId, Op
         }
     }
     sites
+}
+
+/// A call's site follows from its position: where it was inlined from, its callee is the caller.
+pub(super) fn call_site_at(inlined: &PrimaryMap<InlinedId, Inlined>, caller: FuncId, loc: Loc) -> CallSite {
+    let inside = loc.inlined().and_then(|id| inlined.get(id));
+    inside.map_or(CallSite { caller, loc }, |i| CallSite { caller: i.callee, loc: i.loc })
 }
 
 fn print_class(f: &mut Formatter<'_>, module: &Module, id: ClassId, class: &Class) -> fmt::Result {
@@ -156,6 +167,14 @@ fn write_function(f: &mut impl Write, module: &Module, id: FuncId, func: &Functi
         return writeln!(f);
     }
     writeln!(f, " {{")?;
+    for (id, Inlined { callee, loc, site, call }) in func.inlined.iter() {
+        write!(f, "{id} {callee}")?;
+        print_loc(f, *loc)?;
+        write!(f, " {site}")?;
+        print_loc(f, *call)?;
+        comment(f, module.funcs.get(*callee).map(|f| f.name.to_string()))?;
+        writeln!(f)?;
+    }
     for &block in &func.layout {
         write!(f, "{block}(")?;
         for (i, &param) in func.blocks[block].params.iter().enumerate() {
@@ -185,7 +204,11 @@ fn write_function(f: &mut impl Write, module: &Module, id: FuncId, func: &Functi
 }
 
 fn print_loc(f: &mut impl Write, loc: Loc) -> fmt::Result {
-    if loc == Loc::default() { Ok(()) } else { write!(f, " @{}", loc.0) }
+    match loc.inlined() {
+        Some(id) => write!(f, " @{id}"),
+        None if loc == Loc::default() => Ok(()),
+        None => write!(f, " @{}", loc.0),
+    }
 }
 
 fn comment(f: &mut impl Write, text: Option<String>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use super::lexer::{Position, Token};
 use super::{ParseError, Parser};
 use crate::ir::mnemonic::Mnemonic;
+use crate::ir::printer::call_site_at;
 use crate::ir::*;
 use cranelift_entity::EntityRef;
 
@@ -13,10 +14,13 @@ pub(super) struct Body {
 }
 
 impl<'a> Parser<'a> {
-    /// `{ block… }`, after the signature.
+    /// `{ in… block… }`, after the signature.
     pub(super) fn body(&mut self, id: FuncId, func: Function) -> Result<Body, ParseError> {
         let mut body = Body { func, insts: Vec::new() };
         self.mark('{')?;
+        while self.peek_id("in").is_some() {
+            self.inlined(id, &mut body.func)?;
+        }
         while !self.eat('}') {
             self.block(id, &mut body)?;
         }
@@ -24,6 +28,19 @@ impl<'a> Parser<'a> {
             return Err(self.error("a body has at least one block"));
         }
         Ok(body)
+    }
+
+    /// `in0 fn4 @17 site2 @33`
+    fn inlined(&mut self, id: FuncId, func: &mut Function) -> Result<(), ParseError> {
+        let next = func.inlined.next_key();
+        if self.peek_id("in") != Some(next.as_u32()) {
+            return Err(self.expected(&format!("`{next}`")));
+        }
+        self.bump();
+        let entry = Inlined { callee: self.use_id()?, loc: self.loc()?, site: self.site()?, call: self.loc()? };
+        self.used_sites.entry(entry.site).or_insert(call_site_at(&func.inlined, id, entry.call));
+        func.inlined.push(entry);
+        Ok(())
     }
 
     fn block(&mut self, id: FuncId, body: &mut Body) -> Result<(), ParseError> {
@@ -55,7 +72,7 @@ impl<'a> Parser<'a> {
         if let Some(terminator) = self.terminator(&mut body.func)? {
             let loc = self.loc()?;
             if let Terminator::Try { op, .. } = &terminator {
-                self.note_site(id, op, loc);
+                self.note_site(id, &body.func, op, loc);
             }
             let data = &mut body.func.blocks[block];
             data.terminator = Some(terminator);
@@ -69,16 +86,16 @@ impl<'a> Parser<'a> {
         }
         let op = self.op(&mut body.func)?;
         let loc = self.loc()?;
-        self.note_site(id, &op, loc);
+        self.note_site(id, &body.func, &op, loc);
         let inst = body.func.insts.push(InstData { op, result, loc });
         body.insts.push(at);
         body.func.blocks[block].insts.push(inst);
         Ok(())
     }
 
-    fn note_site(&mut self, caller: FuncId, op: &Op, loc: Loc) {
+    fn note_site(&mut self, caller: FuncId, func: &Function, op: &Op, loc: Loc) {
         if let Op::Call { site, .. } | Op::CallVirtual { site, .. } = op {
-            self.used_sites.entry(*site).or_insert(CallSite { caller, loc });
+            self.used_sites.entry(*site).or_insert(call_site_at(&func.inlined, caller, loc));
         }
     }
 

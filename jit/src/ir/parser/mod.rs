@@ -206,18 +206,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `@123`, or nothing.
+    /// `@123`, `@in4`, or nothing.
     fn loc(&mut self) -> Result<Loc, ParseError> {
         if !self.eat('@') {
             return Ok(Loc::default());
         }
-        let number = match self.peek() {
-            Token::Number(text) => text.parse().ok(),
-            _ => None,
+        let own = |number: &u32| Loc(*number).inlined().is_none();
+        let loc = match self.peek() {
+            Token::Number(text) => text.parse().ok().filter(own).map(Loc),
+            _ => self.peek_id("in").filter(own).map(|n| Loc::in_callee(InlinedId::from_u32(n))),
         };
-        let number = number.ok_or_else(|| self.expected("a position"))?;
+        let loc = loc.ok_or_else(|| self.expected("a position"))?;
         self.bump();
-        Ok(Loc(number))
+        Ok(loc)
     }
 
     /// The number of the next token, if that is an id with this prefix.

@@ -1,4 +1,4 @@
-//! The rules about code: structure first (blocks, edges, definitions), then types and operands, then that every use is dominated by its definition.
+//! The rules about code: positions and structure first (blocks, edges, definitions), then types and operands, then that every use is dominated by its definition.
 
 use super::{MAX_PROBLEMS, Problem, exists};
 use crate::ir::dominators::Dominators;
@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 pub(super) fn check(module: &Module, id: FuncId, func: &Function) -> Vec<Problem> {
     let mut checker =
         Checker { module, id, func, problems: Vec::new(), block: None, in_layout: SecondaryMap::new(), defs: SecondaryMap::new() };
+    checker.positions();
     if checker.structure() && checker.definitions() {
         func.layout.iter().for_each(|&b| checker.block(b));
         checker.dominance();
@@ -46,6 +47,31 @@ impl Checker<'_> {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { func: Some(self.id), block: self.block, inst, message: message.into() });
         }
+    }
+
+    /// Positions inside of callees are in the table, and lead step by step out to the function itself.
+    fn positions(&mut self) {
+        let func = self.func;
+        for (id, inlined) in func.inlined.iter() {
+            if let Err(message) = self.inlined(id, inlined) {
+                self.report(None, format!("{id} {message}"));
+            }
+        }
+        for (id, block) in func.layout.iter().filter_map(|&b| Some((b, func.blocks.get(b)?))) {
+            self.block = Some(id);
+            let insts = block.insts.iter().filter_map(|&i| func.insts.get(i)).map(|i| i.loc);
+            let missing = insts.chain([block.terminator_loc]).find_map(|l| l.inlined().filter(|&id| !exists(&func.inlined, id)));
+            missing.into_iter().for_each(|id| self.report(None, format!("the position {id} does not exist")));
+        }
+        self.block = None;
+    }
+
+    fn inlined(&self, id: InlinedId, inlined: &Inlined) -> Rule {
+        let Inlined { callee, loc, site, call } = *inlined;
+        rule(exists(&self.module.funcs, callee), || format!("mentions {callee}, which does not exist"))?;
+        rule(exists(&self.module.call_sites, site), || format!("mentions {site}, which does not exist"))?;
+        rule(loc.inlined().is_none(), || "has a position that is not the callee's own".into())?;
+        rule(call.inlined().is_none_or(|outer| outer < id), || "is called from a position that does not come before it".into())
     }
 
     /// Blocks and instructions exist and stand in one place; blocks are terminated and edges lead to blocks that are there. The rest is checked only if this holds.
