@@ -343,15 +343,20 @@ impl BinaryOp {
 }
 
 impl Terminator {
+    /// The edges, in the order of [`Terminator::for_each_edge`].
+    pub fn edges(&self) -> impl Iterator<Item = &BlockCall> {
+        let (first, rest): (&[BlockCall], [Option<&BlockCall>; 2]) = match self {
+            Terminator::Jump(to) => (&[], [Some(to), None]),
+            Terminator::Branch { then: a, els: b, .. } | Terminator::Try { normal: a, unwind: b, .. } => (&[], [Some(a), Some(b)]),
+            Terminator::Switch { targets, default, .. } => (targets, [Some(default), None]),
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => (&[], [None, None]),
+        };
+        first.iter().chain(rest.into_iter().flatten())
+    }
+
     /// Calls `f` on every edge.
-    pub fn for_each_edge(&self, mut f: impl FnMut(&BlockCall)) {
-        match self {
-            Terminator::Jump(to) => f(to),
-            Terminator::Branch { then, els, .. } => [then, els].into_iter().for_each(f),
-            Terminator::Switch { targets, default, .. } => targets.iter().chain([default]).for_each(f),
-            Terminator::Try { normal, unwind, .. } => [normal, unwind].into_iter().for_each(f),
-            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
-        }
+    pub fn for_each_edge(&self, f: impl FnMut(&BlockCall)) {
+        self.edges().for_each(f);
     }
 
     /// Calls `f` on every edge, in the order of [`Terminator::for_each_edge`].

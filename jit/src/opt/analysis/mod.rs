@@ -2,5 +2,6 @@
 
 pub mod call_graph;
 pub mod defs;
+pub mod effects;
 pub mod hierarchy;
 pub mod loops;
