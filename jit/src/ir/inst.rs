@@ -330,6 +330,53 @@ impl Op {
     }
 }
 
+impl IntCmp {
+    /// What holds where this does not.
+    pub fn negated(self) -> Option<IntCmp> {
+        Some(match self {
+            IntCmp::Eq => IntCmp::Ne,
+            IntCmp::Ne => IntCmp::Eq,
+            IntCmp::Lt => IntCmp::Ge,
+            IntCmp::Le => IntCmp::Gt,
+            IntCmp::Gt => IntCmp::Le,
+            IntCmp::Ge => IntCmp::Lt,
+            IntCmp::Ult => return None,
+        })
+    }
+
+    /// The same with the operands the other way round.
+    pub fn swapped(self) -> Option<IntCmp> {
+        Some(match self {
+            IntCmp::Eq | IntCmp::Ne => self,
+            IntCmp::Lt => IntCmp::Gt,
+            IntCmp::Le => IntCmp::Ge,
+            IntCmp::Gt => IntCmp::Lt,
+            IntCmp::Ge => IntCmp::Le,
+            IntCmp::Ult => return None,
+        })
+    }
+
+    /// What holds if this does, or if the operands are equal.
+    pub fn or_equal(self) -> IntCmp {
+        match self {
+            IntCmp::Lt => IntCmp::Le,
+            IntCmp::Gt => IntCmp::Ge,
+            other => other,
+        }
+    }
+
+    /// Whether `other` holds of the same operands wherever this does.
+    pub fn implies(self, other: IntCmp) -> bool {
+        self == other
+            || match self {
+                IntCmp::Eq => matches!(other, IntCmp::Le | IntCmp::Ge),
+                IntCmp::Lt => matches!(other, IntCmp::Le | IntCmp::Ne),
+                IntCmp::Gt => matches!(other, IntCmp::Ge | IntCmp::Ne),
+                _ => false,
+            }
+    }
+}
+
 impl BinaryOp {
     /// Type of both operands and of the result.
     pub fn operand_ty(self) -> Ty {

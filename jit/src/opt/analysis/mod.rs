@@ -4,4 +4,5 @@ pub mod call_graph;
 pub mod defs;
 pub mod effects;
 pub mod hierarchy;
+pub mod induction;
 pub mod loops;
