@@ -2,6 +2,7 @@
 
 pub mod builder;
 pub mod builtin;
+pub mod copy;
 pub mod dominators;
 pub mod entities;
 pub mod eval;
@@ -10,6 +11,7 @@ mod mnemonic;
 pub mod module;
 pub mod parser;
 pub mod printer;
+pub mod repair;
 pub mod rewrite;
 mod ssa;
 mod straighten;

@@ -103,4 +103,22 @@ impl Function {
         let empty = Function::new(name, params, self.ret, self.loc);
         *self = renumber(std::mem::replace(self, empty), aliases);
     }
+
+    /// Puts the blocks in reverse post-order (a block comes before those behind it, but for back-edges; `then` before `els`); drops those that cannot be reached.
+    pub fn sort_layout(&mut self) {
+        let mut seen: EntitySet<Block> = EntitySet::with_capacity(self.blocks.len());
+        let mut order = Vec::with_capacity(self.layout.len());
+        let mut work = vec![(self.entry(), true)];
+        while let Some((block, enter)) = work.pop() {
+            if !enter {
+                order.push(block);
+            } else if seen.insert(block) {
+                work.push((block, false));
+                let terminator = self.blocks[block].terminator.as_ref().expect("a finished block");
+                terminator.for_each_edge(|edge| work.push((edge.block, true)));
+            }
+        }
+        order.reverse();
+        self.layout = order;
+    }
 }

@@ -165,18 +165,24 @@ impl Ssa {
     }
 
     /// Cleans up: see [`super::builder::FunctionBuilder::finish`].
-    pub fn finish(mut self, mut func: Function) -> Function {
-        let reachable = reachable_blocks(&func);
+    pub fn finish(self, mut func: Function) -> Function {
+        let mut alias = self.add_params(&mut func);
+        super::straighten::straighten(&mut func, &mut |param, arg| alias.replace(param, arg));
+        renumber(func, &alias)
+    }
+
+    /// Drops unreachable blocks and gives the others the parameters that are needed. The function is in order once values stand for what the result says.
+    pub fn add_params(mut self, func: &mut Function) -> Aliases {
+        let reachable = reachable_blocks(func);
         func.layout.retain(|&b| reachable.contains(b));
-        let mut alias: Aliases = self.simplify(&func, &reachable);
-        let used = self.used_values(&func, &reachable, &alias);
+        let alias: Aliases = self.simplify(func, &reachable);
+        let used = self.used_values(func, &reachable, &alias);
         let mut zeros: Vec<Inst> = self.zeros.values().copied().filter(|&i| used.contains(func.insts[i].result.unwrap())).collect();
         zeros.sort_unstable();
         let entry = func.entry();
         func.blocks[entry].insts.splice(0..0, zeros);
-        self.add_params(&mut func, &reachable, &alias, &used);
-        super::straighten::straighten(&mut func, &mut |param, arg| alias.replace(param, arg));
-        renumber(func, &alias)
+        self.write_params(func, &reachable, &alias, &used);
+        alias
     }
 
     /// Removes trivial parameters (section 2.2, `tryRemoveTrivialPhi`): maps each to the one value it can have.
@@ -270,7 +276,7 @@ impl Ssa {
     }
 
     /// Writes the parameters that remain into their blocks, and their arguments on the edges.
-    fn add_params(&mut self, func: &mut Function, reachable: &EntitySet<Block>, alias: &Aliases, used: &EntitySet<Value>) {
+    fn write_params(&mut self, func: &mut Function, reachable: &EntitySet<Block>, alias: &Aliases, used: &EntitySet<Value>) {
         for i in 0..func.layout.len() {
             let block = func.layout[i];
             let state = &self.blocks[block];
