@@ -10,6 +10,14 @@ use cranelift_entity::SecondaryMap;
 
 const NONE: u32 = u32::MAX;
 
+/// A step of a walk through the dominator tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visit {
+    Enter(Block),
+    /// After everything it dominates.
+    Leave(Block),
+}
+
 /// Dominator tree of the blocks that can be reached.
 #[derive(Debug)]
 pub struct Dominators {
@@ -50,6 +58,25 @@ impl Dominators {
     pub fn idom(&self, block: Block) -> Option<Block> {
         let number = self.number[block];
         (number != NONE && number != 0).then(|| self.order[self.idom[number as usize] as usize])
+    }
+
+    /// The dominator tree, depth first: each block is entered after those that dominate it, and left after those it dominates.
+    pub fn walk(&self) -> Vec<Visit> {
+        let mut placed = vec![0; self.order.len()];
+        for (number, &(place, _)) in self.interval.iter().enumerate() {
+            placed[place as usize] = number;
+        }
+        let mut walk = Vec::with_capacity(2 * placed.len());
+        let mut open: Vec<usize> = Vec::new();
+        for (place, number) in placed.into_iter().enumerate() {
+            while let Some(done) = open.pop_if(|&mut above| self.interval[above].1 as usize <= place) {
+                walk.push(Visit::Leave(self.order[done]));
+            }
+            walk.push(Visit::Enter(self.order[number]));
+            open.push(number);
+        }
+        walk.extend(open.into_iter().rev().map(|above| Visit::Leave(self.order[above])));
+        walk
     }
 
     /// The blocks that can be reached, in depth-first preorder.
@@ -225,6 +252,17 @@ mod tests {
                     assert_eq!(dominators.dominates(Block::new(a), Block::new(b)), expected, "{a} dom {b} in {edges:?}");
                 }
             }
+            let mut open = Vec::new();
+            for visit in dominators.walk() {
+                match visit {
+                    Visit::Enter(block) => {
+                        assert_eq!(dominators.idom(block), open.last().copied(), "{block} in {edges:?}");
+                        open.push(block);
+                    }
+                    Visit::Leave(block) => assert_eq!(open.pop(), Some(block)),
+                }
+            }
+            assert!(open.is_empty());
         }
     }
 

@@ -113,7 +113,7 @@ pub enum Barrier {
     Elided,
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     IConst(i64),
     /// Bits of the double.
@@ -385,6 +385,27 @@ impl BinaryOp {
             IAdd | ISub | IMul | IDiv | IRem | IAnd | IOr | IXor | IShl | IShr | IUShr => Ty::Int,
             FAdd | FSub | FMul | FDiv => Ty::Float,
             BAnd | BOr | BXor => Ty::Bool,
+        }
+    }
+}
+
+impl BinaryOp {
+    /// Operands may change places. (What NaN comes out of two is not defined.)
+    pub fn is_commutative(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, IAdd | IMul | IAnd | IOr | IXor | FAdd | FMul | BAnd | BOr | BXor)
+    }
+}
+
+impl FloatCmp {
+    /// `a ? b` is `b swapped a`.
+    pub fn swapped(self) -> FloatCmp {
+        match self {
+            FloatCmp::Eq | FloatCmp::Ne => self,
+            FloatCmp::Lt => FloatCmp::Gt,
+            FloatCmp::Le => FloatCmp::Ge,
+            FloatCmp::Gt => FloatCmp::Lt,
+            FloatCmp::Ge => FloatCmp::Le,
         }
     }
 }

@@ -25,6 +25,7 @@ mod inline;
 mod licm;
 mod loads;
 mod null_checks;
+mod params;
 mod pipeline;
 mod polls;
 mod ranges;

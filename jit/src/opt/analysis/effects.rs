@@ -26,3 +26,14 @@ pub fn is_unseen(func: &Function, defs: &Defs, op: &Op) -> bool {
         _ => cannot_throw(func, defs, op),
     }
 }
+
+/// Its result depends on its operands alone, and it has neither an effect nor a condition: it may be executed anywhere.
+pub fn is_pure(op: &Op) -> bool {
+    match op {
+        Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) => true,
+        Op::Unary(..) | Op::ICmp(..) | Op::FCmp(..) | Op::RefEq(..) | Op::Select { .. } | Op::InstanceOf(..) => true,
+        Op::Binary(op, ..) => !matches!(op, BinaryOp::IDiv | BinaryOp::IRem),
+        Op::CallBuiltin { builtin, .. } => builtin.signature().is_pure,
+        _ => false,
+    }
+}
