@@ -1,6 +1,7 @@
 //! What passes ask about a function or the program; nothing here changes code.
 
 pub mod call_graph;
+pub mod cold;
 pub mod defs;
 pub mod effects;
 pub mod hierarchy;
