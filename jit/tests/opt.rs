@@ -1,4 +1,4 @@
-//! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
+//! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order; `inline` is one round into each function), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
 //!
 //! Lines `//> fn0(1, 2) = 3` in the module must hold before and after. `BLESS=1` writes the expectations; read them before they are committed.
 
@@ -9,7 +9,21 @@ use jit::ir::Module;
 use jit::ir::parser::parse;
 use jit::ir::printer::print_function;
 use jit::ir::verifier::verify;
-use jit::opt::{Pass, run_pass};
+use jit::opt::{Pass, run_inlining, run_pass};
+use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict};
+
+/// What `// pass: inline` asks: takes every callee below a size, no function into its own code twice.
+struct Small;
+
+impl Oracle for Small {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        match facts {
+            CallSiteFacts { recursion: 2.., .. } => Verdict::Call(Refused::Recursive),
+            CallSiteFacts { callee_size: 0..40, .. } => Verdict::Inline(Accepted::Small),
+            _ => Verdict::Call(Refused::CalleeTooLarge),
+        }
+    }
+}
 
 fn sound(module: &Module, when: &str, case: &str) {
     let problems: Vec<String> = verify(module).iter().map(|p| format!("{p}\n")).collect();
@@ -22,6 +36,11 @@ fn run_case(case: &str) -> String {
     sound(&module, "before", case);
     assert_eq!(broken_promises(&module, case), [""; 0], "before, in\n{case}");
     for name in passes.split_whitespace() {
+        if name == "inline" {
+            run_inlining(&mut module, &Small);
+            sound(&module, name, case);
+            continue;
+        }
         let pass = Pass::ALL.iter().find(|p| p.name() == name).unwrap_or_else(|| panic!("there is no pass `{name}`"));
         run_pass(&mut module, *pass);
         sound(&module, name, case);

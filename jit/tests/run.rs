@@ -8,6 +8,8 @@ use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
 use jit::ir::*;
 use jit::layout::Layout;
+use jit::opt::run_inlining;
+use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Verdict};
 
 fn run_file(name: &str, text: &str) -> Vec<String> {
     let module = parse(text).unwrap_or_else(|e| panic!("{name}:{e}"));
@@ -121,4 +123,34 @@ fn recursion_goes_as_deep_as_the_stack_is_large() {
         Interpreter::new(&module, &layout).with_stack_bytes(0).run(&mut MockHost::new(&module, &layout), FuncId::from_u32(0), &[0]),
         Err(jit::trap::Thrown)
     );
+}
+
+/// What the trace says is the same where the callees stand in the code of their callers, and the code is run with its handlers.
+#[test]
+fn stack_traces_name_inlined_frames() {
+    let run = |module: &Module| {
+        let layout = Layout::new(module);
+        let mut host = MockHost::new(module, &layout);
+        Interpreter::new(module, &layout).run(&mut host, FuncId::from_u32(2), &[]).unwrap();
+        (host.trace.iter().map(|(f, l)| (f.as_u32(), l.0)).collect::<Vec<_>>(), host.yields)
+    };
+    let mut module = fixture(CHAIN).0;
+    let expected = run(&module);
+    for _ in 0..3 {
+        run_inlining(&mut module, &Everything);
+        assert_eq!(verify(&module), []);
+        assert_eq!(run(&module), expected, "{module}");
+    }
+    let text = module.to_string();
+    let outer = &text[text.find("fn2 ").unwrap()..];
+    assert!(!outer.contains("call fn"), "{outer}");
+    assert_eq!(parse(&text).unwrap().to_string(), text);
+}
+
+struct Everything;
+
+impl Oracle for Everything {
+    fn decide(&self, _: &CallSiteFacts<'_>) -> Verdict {
+        Verdict::Inline(Accepted::Small)
+    }
 }

@@ -102,6 +102,19 @@ impl Oracle for NoInlining {
     }
 }
 
+/// Of what another policy inlines, that which makes code no larger; no function into itself.
+pub struct TinyOnly<'a>(pub &'a dyn Oracle);
+
+impl Oracle for TinyOnly<'_> {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        match self.0.decide(facts) {
+            Verdict::Inline(_) if facts.recursion > 0 => Verdict::Call(Refused::Recursive),
+            Verdict::Inline(accepted) if accepted != Accepted::Tiny => Verdict::Call(Refused::CalleeTooLarge),
+            verdict => verdict,
+        }
+    }
+}
+
 /// Decides by size, loops and arguments alone, without a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticOracle {

@@ -3,7 +3,8 @@
 //! In: a closed [`Module`] as lowered, a policy for inlining, [`Options`]. Out: [`Optimized`]: the module with better bodies, every inlining decision with its reason, time spent in each pass.
 //!
 //! One file is one [`Pass`] over one function. A pass gets a function that the verifier accepts and leaves one; in debug builds and under [`Options::verify`] that is checked after each.
-//! Functions go bottom-up through [`EARLY`] and inlining, so that a caller takes in callees that are small already; then each goes through [`LATE`].
+//! First, bottom-up, every function takes the form in which others inline it: clean ([`EARLY`]) and with nothing inside but callees not larger than their calls. So whether a callee comes in is decided by its own
+//! code, not by what else was put into it. Then, from the program's entries on, each function that is still called takes in what the policy says, and goes through [`LATE`].
 //!
 //! Two forms of an access: the front end's checks its object itself (`Null::Throws`, `CheckBounds`); [`null_checks`] splits these into a check and an access that never throws, which the later passes move and merge freely:
 //! such an access stands on the check through its operand.
@@ -34,7 +35,7 @@ mod simplify;
 mod strength;
 mod unroll;
 
-pub use pipeline::{Context, Optimized, Options, PassSet, Timing, optimize, run_pass};
+pub use pipeline::{Context, Optimized, Options, PassSet, Timing, optimize, run_inlining, run_pass};
 
 macro_rules! passes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $module:ident;)*) => {

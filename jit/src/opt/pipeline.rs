@@ -8,8 +8,8 @@ use super::{Pass, inline};
 use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
-use profiler::oracle::{InlineDecision, Oracle};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use profiler::oracle::{InlineDecision, Oracle, TinyOnly};
 use std::time::{Duration, Instant};
 
 /// Before inlining, and again after each round of it: makes bodies small and types known.
@@ -131,13 +131,12 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
     for id in call_graph::bottom_up(&module, &hierarchy) {
         let mut func = module.funcs[id].clone();
         let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, func: id };
-        pipeline.early(&mut func, &cx, oracle);
+        pipeline.passes(EARLY, &mut func, &cx);
+        pipeline.inline(&mut func, &cx, &TinyOnly(oracle));
         module.funcs[id] = func;
     }
-    for id in call_graph::reachable(&module, &hierarchy) {
-        let mut func = module.funcs[id].clone();
-        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, func: id };
-        pipeline.passes(LATE, &mut func, &cx);
+    let roots = pipeline.roots(&module, &hierarchy, &callers, oracle);
+    for (id, func) in roots {
         module.funcs[id] = func;
     }
     let Pipeline { timings, inlining, decisions, .. } = pipeline;
@@ -152,8 +151,32 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    fn early(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) {
-        self.passes(EARLY, func, cx);
+    /// Every function that can still be called, from the program's entries on, as it is to be compiled. What was inlined wherever it was called is not among them.
+    fn roots(
+        &mut self,
+        module: &Module,
+        hierarchy: &Hierarchy,
+        callers: &SecondaryMap<FuncId, u32>,
+        oracle: &dyn Oracle,
+    ) -> Vec<(FuncId, Function)> {
+        let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
+        let mut work: Vec<FuncId> = module.entry.iter().flat_map(|e| [e.thread, e.main]).collect();
+        let mut roots = Vec::new();
+        while let Some(id) = work.pop() {
+            if module.funcs[id].layout.is_empty() || !seen.insert(id) {
+                continue;
+            }
+            let mut func = module.funcs[id].clone();
+            let cx = Context { module, hierarchy, callers, func: id };
+            self.inline(&mut func, &cx, oracle);
+            self.passes(LATE, &mut func, &cx);
+            call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, hierarchy, op)));
+            roots.push((id, func));
+        }
+        roots
+    }
+
+    fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) {
         for _ in 0..ROUNDS {
             let mut changed = self.passes(&[Pass::Devirtualize], func, cx);
             let start = Instant::now();
@@ -208,4 +231,19 @@ pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
         }
     }
     changed
+}
+
+/// Inlines one round into every function with a body, as tests do: from the bodies as they were before.
+pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle) -> Vec<InlineDecision> {
+    let hierarchy = Hierarchy::new(module);
+    let callers = call_graph::caller_counts(module, &hierarchy);
+    let mut decisions = Vec::new();
+    let mut inlined = Vec::new();
+    for (id, func) in module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()) {
+        let mut func = func.clone();
+        inline::run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, func: id }, oracle, &mut decisions);
+        inlined.push((id, func));
+    }
+    inlined.into_iter().for_each(|(id, func)| module.funcs[id] = func);
+    decisions
 }

@@ -1,0 +1,114 @@
+//! Puts the bodies of callees in place of calls, as an [`Oracle`] decides: the mechanism, without heuristics.
+//!
+//! In: a function, and in its context the bodies of its callees. Out: the function with those callees inside that the oracle took; every answer as an [`InlineDecision`], a refusal that is given again for the same
+//! reason only once for each root.
+//!
+//! One run is one round: it asks about each direct call that stands in the function, the innermost loops first and small callees before large ones, and puts all accepted bodies in at once. Calls that come in with
+//! them are the next round's, after what lies between rounds has made some of them certain and others vanish.
+
+mod facts;
+mod positions;
+mod size;
+mod splice;
+
+use super::Context;
+use crate::ir::*;
+use facts::Facts;
+use profiler::oracle::{CallSiteFacts, Certainty, InlineDecision, Oracle, Verdict};
+use rustc_hash::{FxHashMap, FxHashSet};
+use splice::{Accepted, splice};
+use std::cmp::Reverse;
+
+/// A direct call that can be reached and whose callee has a body.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    block: Block,
+    /// `None`: the operation of the block's `Try`.
+    inst: Option<Inst>,
+    loc: Loc,
+    site: CallSiteId,
+    callee: FuncId,
+    callee_size: u32,
+    loop_depth: u32,
+}
+
+pub fn run(func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, decisions: &mut Vec<InlineDecision>) -> bool {
+    let Some(facts) = Facts::of(func) else { return false };
+    let mut calls = calls(func, cx.module, &facts);
+    calls.sort_by_key(|c| (Reverse(c.loop_depth), c.callee_size));
+    let of_root = decisions.iter().rev().take_while(|d| d.root == cx.func);
+    let mut known: FxHashSet<_> = of_root.map(|d| (d.site, d.callee, d.chain.clone(), d.verdict)).collect();
+    let mut root_size = size::function(func);
+    let mut accepted = Accepted::default();
+    for call in calls {
+        let (chain, recursion) = chain(func, cx.func, &call);
+        let op = facts::op(func, &call);
+        let verdict = oracle.decide(&CallSiteFacts {
+            site: call.site,
+            root: cx.func,
+            callee: call.callee,
+            chain: &chain,
+            certainty: Certainty::Only,
+            callee_size: call.callee_size,
+            root_size,
+            recursion,
+            loop_depth: call.loop_depth,
+            constant_args: facts.constant_args(func, op),
+            fresh_args: facts.fresh_args(op),
+            callers: cx.callers[call.callee],
+            is_cold: facts.is_cold(call.block),
+        });
+        let taken = matches!(verdict, Verdict::Inline(_));
+        if taken {
+            root_size = root_size.saturating_add(call.callee_size);
+            accepted.add(call.block, call.inst);
+        }
+        let chain: Box<[CallSiteId]> = chain.into();
+        if known.insert((call.site, call.callee, chain.clone(), verdict)) || taken {
+            let Call { site, callee, callee_size, .. } = call;
+            decisions.push(InlineDecision { root: cx.func, site, callee, chain, callee_size, verdict });
+        }
+    }
+    if accepted.is_empty() {
+        return false;
+    }
+    splice(func, cx.module, &accepted);
+    true
+}
+
+/// In layout order.
+fn calls(func: &Function, module: &Module, facts: &Facts) -> Vec<Call> {
+    let mut sizes: FxHashMap<FuncId, u32> = FxHashMap::default();
+    let mut calls = Vec::new();
+    for &block in func.layout.iter().filter(|&&b| facts.is_reachable(b)) {
+        let mut add = |inst, op: &Op, loc| {
+            let Op::Call { func: callee, site, .. } = *op else { return };
+            let body = &module.funcs[callee];
+            if !body.layout.is_empty() {
+                let callee_size = *sizes.entry(callee).or_insert_with(|| size::function(body));
+                calls.push(Call { block, inst, loc, site, callee, callee_size, loop_depth: facts.loop_depth(block) });
+            }
+        };
+        let data = &func.blocks[block];
+        data.insts.iter().for_each(|&i| add(Some(i), &func.insts[i].op, func.insts[i].loc));
+        if let Some(Terminator::Try { op, .. }) = &data.terminator {
+            add(None, op, data.terminator_loc);
+        }
+    }
+    calls
+}
+
+/// The calls that were inlined to get to a call, outermost first, and how often its callee stands among their callees and the root.
+fn chain(func: &Function, root: FuncId, call: &Call) -> (Vec<CallSiteId>, u32) {
+    let mut chain = Vec::new();
+    let mut recursion = u32::from(root == call.callee);
+    let mut at = call.loc;
+    while let Some(id) = at.inlined() {
+        let Inlined { callee, site, call: outer, .. } = func.inlined[id];
+        chain.push(site);
+        recursion += u32::from(callee == call.callee);
+        at = outer;
+    }
+    chain.reverse();
+    (chain, recursion)
+}
