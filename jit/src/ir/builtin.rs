@@ -171,4 +171,9 @@ impl Builtin {
     pub fn by_name(name: &str) -> Option<Builtin> {
         Self::ALL.iter().copied().find(|b| b.name() == name)
     }
+
+    /// Whether a reference that it gives can be null.
+    pub fn may_give_null(self) -> bool {
+        matches!(self, Builtin::ReadLine | Builtin::ThreadJoin)
+    }
 }

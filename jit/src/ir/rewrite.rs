@@ -3,7 +3,8 @@
 //! Invariant: after [`renumber`] blocks, instructions and values are numbered densely in layout order, as the text form wants them; nothing unreachable may stand in the layout then.
 
 use super::entities::*;
-use super::module::{BlockData, Function};
+use super::inst::Op;
+use super::module::{BlockData, Function, InstData};
 use super::types::Ty;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
@@ -95,6 +96,12 @@ impl Aliases {
 }
 
 impl Function {
+    /// A new operation with a result, which stands in no block yet.
+    pub fn add_inst(&mut self, op: Op, ty: Ty, loc: Loc) -> (Inst, Value) {
+        let result = self.values.push(ty);
+        (self.insts.push(InstData { op, result: Some(result), loc }), result)
+    }
+
     /// Drops blocks that cannot be reached, puts what `aliases` says in place of values, and numbers everything densely.
     pub fn rewrite(&mut self, aliases: &Aliases) {
         let reachable = reachable_blocks(self);

@@ -7,3 +7,4 @@ pub mod effects;
 pub mod hierarchy;
 pub mod induction;
 pub mod loops;
+pub mod non_null;

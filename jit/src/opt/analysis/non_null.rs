@@ -1,0 +1,81 @@
+//! Which references are not null by where they come from: a value's own definition is the proof, so the fact holds wherever the value may be used.
+//!
+//! In: a function whose blocks can all be reached, what its values stand for. Out: [`NonNull`]. Block parameters: an optimistic fixpoint over the arguments of all edges, in linear time.
+
+use crate::ir::rewrite::Aliases;
+use crate::ir::*;
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+#[derive(Debug)]
+pub struct NonNull {
+    /// Values without proof.
+    nullable: EntitySet<Value>,
+    /// Values that are null.
+    null: EntitySet<Value>,
+}
+
+impl NonNull {
+    /// `checked(block, edge, arg)`: whether the argument at that place (counted from the end) will be replaced by a value that is not null, if the parameter needs it.
+    pub fn new(func: &Function, aliases: &Aliases, checked: impl Fn(Block, usize, usize) -> bool) -> NonNull {
+        let mut found = NonNull { nullable: EntitySet::with_capacity(func.values.len()), null: EntitySet::new() };
+        let mut flow: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
+        let mut work: Vec<Value> = func.blocks[func.entry()].params.clone();
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            for InstData { op, result, .. } in data.insts.iter().map(|&i| &func.insts[i]) {
+                let Some(result) = *result else { continue };
+                match op {
+                    Op::Select { then, els, .. } => [then, els].into_iter().for_each(|&v| flow[aliases.get(v)].push(result)),
+                    op if gives_object(op) => {}
+                    _ => work.push(result),
+                }
+                if *op == Op::Null {
+                    found.null.insert(result);
+                }
+            }
+            let mut edge = 0;
+            let terminator = data.terminator.as_ref().expect("a finished block");
+            terminator.for_each_edge(|to| {
+                let params = &func.blocks[to.block].params;
+                let given = params.len() - to.args.len();
+                for (i, &arg) in to.args.iter().enumerate() {
+                    if !checked(block, edge, to.args.len() - i) {
+                        flow[aliases.get(arg)].push(params[given + i]);
+                    }
+                }
+                edge += 1;
+            });
+            if let Terminator::Try { op, normal, .. } = terminator {
+                let params = &func.blocks[normal.block].params;
+                if params.len() > normal.args.len() && !gives_object(op) {
+                    work.push(params[0]);
+                }
+            }
+        }
+        while let Some(value) = work.pop() {
+            if found.nullable.insert(value) {
+                work.extend(flow[value].iter());
+            }
+        }
+        found
+    }
+
+    /// Whether a reference is never null.
+    pub fn proves(&self, value: Value) -> bool {
+        !self.nullable.contains(value)
+    }
+
+    /// Whether `a` is never null and `b` always.
+    pub fn differ(&self, aliases: &Aliases, a: Value, b: Value) -> bool {
+        self.proves(aliases.get(a)) && self.null.contains(aliases.get(b))
+    }
+}
+
+/// Operations whose result is never null.
+fn gives_object(op: &Op) -> bool {
+    match op {
+        Op::New(_) | Op::NewArray(..) | Op::StrConst(_) | Op::NullCheck(_) | Op::CheckCast(..) => true,
+        Op::CallBuiltin { builtin, .. } => !builtin.may_give_null(),
+        _ => false,
+    }
+}
