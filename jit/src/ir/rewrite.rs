@@ -128,4 +128,24 @@ impl Function {
         order.reverse();
         self.layout = order;
     }
+
+    /// Drops parameters of blocks, and the arguments for them on every edge; says whether there were any. The place for a `Try`'s result or error is never dead.
+    pub fn drop_params(&mut self, dead: impl Fn(Value) -> bool) -> bool {
+        if !self.layout.iter().any(|&b| self.blocks[b].params.iter().any(|&p| dead(p))) {
+            return false;
+        }
+        for i in 0..self.layout.len() {
+            let block = self.layout[i];
+            let mut terminator = self.blocks[block].terminator.take().expect("a finished block");
+            terminator.for_each_edge_mut(|edge| {
+                let params = &self.blocks[edge.block].params;
+                let own = &params[params.len() - edge.args.len()..];
+                let mut stays = own.iter().map(|&p| !dead(p));
+                edge.args.retain(|_| stays.next() == Some(true));
+            });
+            self.blocks[block].terminator = Some(terminator);
+        }
+        self.layout.iter().for_each(|&b| self.blocks[b].params.retain(|&p| !dead(p)));
+        true
+    }
 }

@@ -173,7 +173,7 @@ fn sweep(func: &mut Function, live: &Live) -> bool {
         changed |= before != data.insts.len();
         changed |= drop_try(data, live.tries.contains(block));
     }
-    drop_params(func, live) || changed
+    func.drop_params(|p| !live.values.contains(p)) || changed
 }
 
 /// A `Try` that nobody needs only goes on.
@@ -185,25 +185,4 @@ fn drop_try(data: &mut BlockData, stays: bool) -> bool {
         }
         _ => false,
     }
-}
-
-fn drop_params(func: &mut Function, live: &Live) -> bool {
-    let dead = |params: &[Value]| params.iter().any(|&p| !live.values.contains(p));
-    if !func.layout.iter().any(|&b| dead(&func.blocks[b].params)) {
-        return false;
-    }
-    for i in 0..func.layout.len() {
-        let block = func.layout[i];
-        let mut terminator = func.blocks[block].terminator.take().expect("a finished block");
-        terminator.for_each_edge_mut(|edge| {
-            let params = &func.blocks[edge.block].params;
-            // A dropped `Try` gave its place to a jump without a value for the unused result.
-            let own = &params[params.len() - edge.args.len()..];
-            let mut stays = own.iter().map(|&p| live.values.contains(p));
-            edge.args.retain(|_| stays.next() == Some(true));
-        });
-        func.blocks[block].terminator = Some(terminator);
-    }
-    func.layout.iter().for_each(|&b| func.blocks[b].params.retain(|&p| live.values.contains(p)));
-    true
 }

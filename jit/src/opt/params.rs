@@ -37,8 +37,7 @@ pub fn simplify(func: &mut Function, aliases: &mut Aliases) -> bool {
     if removed.is_empty() {
         return false;
     }
-    drop_params(func, &removed);
-    true
+    func.drop_params(|p| removed.contains(p))
 }
 
 fn incoming(func: &Function) -> Incoming {
@@ -102,24 +101,4 @@ fn equal_before(seen: &mut FxHashMap<Vec<PackedOption<Value>>, Value>, incoming:
     let args: Option<Vec<_>> = args.map(|a| a.map(PackedOption::from)).collect();
     let same = *seen.entry(args?).or_insert(param);
     (same != param).then_some(same)
-}
-
-/// Drops the parameters and the arguments for them.
-fn drop_params(func: &mut Function, removed: &EntitySet<Value>) {
-    let mut kept: SecondaryMap<Block, Vec<bool>> = SecondaryMap::with_capacity(func.blocks.len());
-    for &block in &func.layout {
-        let params = &mut func.blocks[block].params;
-        if params.iter().any(|&p| removed.contains(p)) {
-            kept[block] = params.iter().map(|&p| !removed.contains(p)).collect();
-            params.retain(|&p| !removed.contains(p));
-        }
-    }
-    for i in 0..func.layout.len() {
-        let terminator = func.blocks[func.layout[i]].terminator.as_mut().expect("a finished block");
-        terminator.for_each_edge_mut(|edge| {
-            let Some(implicit) = kept[edge.block].len().checked_sub(edge.args.len()) else { return };
-            let mut kept = kept[edge.block][implicit..].iter();
-            edge.args.retain(|_| *kept.next().expect("as many arguments as parameters"));
-        });
-    }
 }
