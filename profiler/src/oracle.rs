@@ -69,10 +69,35 @@ pub enum Refused {
     Megamorphic,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Verdict {
     Inline(Accepted),
     Call(Refused),
+}
+
+impl Verdict {
+    pub fn is_inlined(self) -> bool {
+        matches!(self, Verdict::Inline(_))
+    }
+
+    /// The reason in a word, and in a clause.
+    pub fn reason(self) -> (&'static str, &'static str) {
+        use Verdict::{Call, Inline};
+        match self {
+            Inline(Accepted::Tiny) => ("tiny", "not larger than the call"),
+            Inline(Accepted::Small) => ("small", "below the limit for all calls"),
+            Inline(Accepted::InLoop) => ("in-loop", "below the limit for calls in loops"),
+            Inline(Accepted::Specializes) => ("specializes", "gets constants or objects that may vanish"),
+            Inline(Accepted::OnlyCall) => ("only-call", "nobody else calls it"),
+            Call(Refused::Disabled) => ("disabled", "nothing is inlined"),
+            Call(Refused::CalleeTooLarge) => ("callee-too-large", "the callee is too large"),
+            Call(Refused::RootTooLarge) => ("root-too-large", "the caller has grown too large"),
+            Call(Refused::TooDeep) => ("too-deep", "too many calls deep"),
+            Call(Refused::Recursive) => ("recursive", "the callee is in its own chain too often"),
+            Call(Refused::Cold) => ("cold", "only on the way to an error"),
+            Call(Refused::Megamorphic) => ("megamorphic", "too many classes to test for"),
+        }
+    }
 }
 
 /// A verdict and what it was about.

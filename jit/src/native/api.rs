@@ -50,6 +50,8 @@ pub struct Options {
     pub polls: bool,
     /// Allocate in compiled code; off, every allocation goes to the runtime.
     pub inline_alloc: bool,
+    /// Let Cranelift optimize, too: for a module that the optimizer has been through.
+    pub optimize: bool,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
@@ -60,7 +62,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { polls: true, inline_alloc: true, verify: cfg!(debug_assertions), large_function: 10_000, code_size: 128 << 20 }
+        Options {
+            polls: true,
+            inline_alloc: true,
+            optimize: false,
+            verify: cfg!(debug_assertions),
+            large_function: 10_000,
+            code_size: 128 << 20,
+        }
     }
 }
 

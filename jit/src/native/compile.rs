@@ -3,7 +3,7 @@
 //! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`] through the
 //! source location.
 //!
-//! Settings follow measurements: no mid-end (the baseline tier wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
+//! Settings follow measurements: no mid-end in the baseline tier (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
 //! large functions get that one nevertheless (`Options::large_function`).
 
 use super::api::{NativeError, Options};
@@ -111,7 +111,7 @@ fn isa(options: &Options, allocator: &str) -> Result<OwnedTargetIsa, NativeError
     let unsupported = |what: String| NativeError::Unsupported(what);
     let mut flags = settings::builder();
     for (name, value) in [
-        ("opt_level", "none"),
+        ("opt_level", if options.optimize { "speed" } else { "none" }),
         ("regalloc_algorithm", allocator),
         ("enable_pinned_reg", "true"),
         ("preserve_frame_pointers", "true"),

@@ -27,6 +27,7 @@ mod licm;
 mod loads;
 mod null_checks;
 mod params;
+mod pass_set;
 mod pipeline;
 mod polls;
 mod ranges;
@@ -35,7 +36,8 @@ mod simplify;
 mod strength;
 mod unroll;
 
-pub use pipeline::{Context, Optimized, Options, PassSet, Timing, optimize, run_inlining, run_pass};
+pub use pass_set::{PassSet, UnknownPass};
+pub use pipeline::{Context, Optimized, Options, Timing, optimize, run_inlining, run_pass};
 
 macro_rules! passes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $module:ident;)*) => {

@@ -4,7 +4,7 @@
 
 use super::analysis::call_graph;
 use super::analysis::hierarchy::Hierarchy;
-use super::{Pass, inline};
+use super::{Pass, PassSet, inline};
 use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
 use crate::ir::*;
@@ -42,27 +42,6 @@ pub const LATE: &[Pass] = &[
     Pass::Barriers,
     Pass::Dce,
 ];
-
-/// A set of passes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PassSet(u32);
-
-impl PassSet {
-    pub const ALL: PassSet = PassSet(u32::MAX);
-    pub const NONE: PassSet = PassSet(0);
-
-    pub fn contains(self, pass: Pass) -> bool {
-        self.0 >> pass as u8 & 1 != 0
-    }
-
-    pub fn with(self, pass: Pass) -> PassSet {
-        PassSet(self.0 | 1 << pass as u8)
-    }
-
-    pub fn without(self, pass: Pass) -> PassSet {
-        PassSet(self.0 & !(1 << pass as u8))
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {

@@ -61,6 +61,8 @@ pub struct Config {
     pub stress: bool,
     pub inline_alloc: bool,
     pub polls: bool,
+    /// As the optimizing tier.
+    pub optimize: bool,
     /// All functions count as large.
     pub quick: bool,
     /// Bytes a thread may allocate before the slow path is taken.
@@ -69,7 +71,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { stress: false, inline_alloc: true, polls: true, quick: false, buffer: 4096 }
+        Config { stress: false, inline_alloc: true, polls: true, optimize: false, quick: false, buffer: 4096 }
     }
 }
 
@@ -112,7 +114,14 @@ impl Program {
             strings: strings.iter().map(|s| s.as_ptr() as u64).collect(),
         };
         let large_function = if config.quick { 0 } else { 10_000 };
-        let options = Options { polls: config.polls, inline_alloc: config.inline_alloc, verify: true, large_function, code_size: 16 << 20 };
+        let options = Options {
+            polls: config.polls,
+            inline_alloc: config.inline_alloc,
+            optimize: config.optimize,
+            verify: true,
+            large_function,
+            code_size: 16 << 20,
+        };
         let engine = Engine::new(module.clone(), layout.clone(), addresses, runtime_fns(), options).unwrap();
         let interpreter = Interpreter::new(&module, &layout);
         Program { module, layout, engine, interpreter, _table: table, base, globals, strings, _interfaces: interfaces }

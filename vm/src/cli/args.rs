@@ -1,6 +1,7 @@
 //! The command line as data: what `clap` parses, prints as help and completes.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jit::opt::PassSet;
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
@@ -45,6 +46,9 @@ pub struct RunArgs {
     /// How the program is executed
     #[arg(long, value_enum, default_value_t = TierArg::best())]
     pub tier: TierArg,
+    #[cfg(feature = "native")]
+    #[command(flatten)]
+    pub opt: OptArgs,
     /// Most memory the heap may take, with a suffix k, m or g
     ///
     /// By default a quarter of the machine's memory.
@@ -64,7 +68,7 @@ pub struct RunArgs {
     /// Print one line on stderr for each collection
     #[arg(long)]
     pub gc_log: bool,
-    /// Report compile times, code size, collections, pauses, allocation and polls on stderr
+    /// Report compile times, inlining, code size, collections, pauses, allocation and polls on stderr
     #[arg(long)]
     pub stats: bool,
     /// Seed of everything that the VM itself draws at random
@@ -90,6 +94,42 @@ pub struct DumpArgs {
     /// Only functions whose name is NAME or contains it
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
+    /// The tier whose machine code is shown, by default baseline
+    #[cfg(feature = "native")]
+    #[arg(long, value_enum)]
+    pub tier: Option<CodeTier>,
+    #[command(flatten)]
+    pub opt: OptArgs,
+}
+
+/// What goes with the optimizer.
+#[derive(Args, Clone, Copy, Default, PartialEq, Debug)]
+pub struct OptArgs {
+    /// Which calls the optimizer replaces by the code they go to, by default static
+    #[arg(long, value_enum)]
+    pub inline: Option<InlineArg>,
+    /// Passes of the optimizer: gvn,dce runs only these, -gvn,-licm all but these
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub passes: Option<PassSet>,
+    /// Report what each pass of the optimizer took on stderr
+    #[arg(long)]
+    pub time_passes: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum InlineArg {
+    /// None
+    None,
+    /// By size, loops and arguments, without a profile
+    Static,
+}
+
+/// A tier that makes machine code.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CodeTier {
+    Baseline,
+    Opt,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -99,6 +139,9 @@ pub enum TierArg {
     /// Machine code, compiled on first call without optimization
     #[cfg(feature = "native")]
     Baseline,
+    /// Machine code of the optimized program, compiled before it starts
+    #[cfg(feature = "native")]
+    Opt,
 }
 
 impl TierArg {
@@ -118,6 +161,10 @@ pub enum Stage {
     Ast,
     /// The SSA form
     Ir,
+    /// The SSA form after the optimizer
+    Opt,
+    /// What the optimizer inlined and what not: the reason, the callee and its size, the calls around it
+    Inline,
     /// Cranelift's input
     #[cfg(feature = "native")]
     Clif,

@@ -1,31 +1,64 @@
 //! `vm dump FILE --stage STAGE [--function NAME]`: what each stage of the compiler makes of a program.
 
-use super::args::{DumpArgs, Stage};
+#[cfg(feature = "native")]
+use super::args::CodeTier;
+use super::args::{DumpArgs, OptArgs, Stage};
 use super::compile::compile;
+use super::optimize::{decisions, optimize, time_table};
 use super::text;
 use crate::diag::Diagnostics;
 use crate::sema;
 use crate::source::{Origin, SourceMap};
 use crate::syntax::{self, Positions};
 use jit::ir::{FuncId, Module, printer};
+use jit::opt::Optimized;
+use profiler::oracle::InlineDecision;
 
 pub fn run(args: &DumpArgs) -> u8 {
+    if let Err(message) = fits(args) {
+        text::complain(&format!("error: {message}\n"));
+        return super::FAILURE;
+    }
     match args.stage {
         Stage::Tokens | Stage::Ast => syntax(args),
-        Stage::Ir => ir(args),
+        Stage::Ir | Stage::Opt => ir(args),
+        Stage::Inline => inline(args),
         #[cfg(feature = "native")]
         Stage::Clif | Stage::Asm => native(args),
     }
+}
+
+/// Whether the flags go with the stage.
+fn fits(args: &DumpArgs) -> Result<(), &'static str> {
+    if args.function.is_some() && matches!(args.stage, Stage::Tokens | Stage::Ast) {
+        return Err("--function goes with the stages from ir on");
+    }
+    let optimizes = matches!(args.stage, Stage::Opt | Stage::Inline);
+    #[cfg(feature = "native")]
+    if args.tier.is_some() && !matches!(args.stage, Stage::Clif | Stage::Asm) {
+        return Err("--tier goes with the stages clif and asm");
+    }
+    #[cfg(feature = "native")]
+    let optimizes = optimizes || args.tier == Some(CodeTier::Opt);
+    if args.opt != OptArgs::default() && !optimizes {
+        return Err("--inline, --passes and --time-passes go with the stages opt and inline, and with --tier opt");
+    }
+    Ok(())
+}
+
+/// What the optimizer makes of the program.
+fn optimized(module: Module, args: &DumpArgs) -> Optimized {
+    let optimized = optimize(module, &args.opt, false);
+    if args.opt.time_passes {
+        text::complain(&time_table(&optimized));
+    }
+    optimized
 }
 
 /// Of the main file alone, also where it has errors (which are printed too).
 fn syntax(args: &DumpArgs) -> u8 {
     let mut map = SourceMap::new();
     let mut errors = Diagnostics::new();
-    if args.function.is_some() {
-        text::complain("error: --function goes with the stages ir, clif and asm\n");
-        return super::FAILURE;
-    }
     let units = sema::load(&mut map, &args.file, &mut errors);
     let Some(unit) = units.iter().rfind(|u| u.origin == Origin::User) else {
         text::show(&errors, &map);
@@ -42,7 +75,10 @@ fn syntax(args: &DumpArgs) -> u8 {
 
 fn ir(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
-    let module = &compiled.module;
+    let module = match args.stage {
+        Stage::Opt => &optimized(compiled.module, args).module,
+        _ => &compiled.module,
+    };
     match &args.function {
         None => text::print(&module.to_string()),
         Some(name) => match selected(module, name) {
@@ -50,6 +86,17 @@ fn ir(args: &DumpArgs) -> u8 {
             Err(code) => code,
         },
     }
+}
+
+fn inline(args: &DumpArgs) -> u8 {
+    let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
+    let roots = match args.function.as_ref().map(|name| selected(&compiled.module, name)).transpose() {
+        Ok(roots) => roots,
+        Err(code) => return code,
+    };
+    let optimized = optimized(compiled.module, args);
+    let shown = |d: &InlineDecision| roots.as_ref().is_none_or(|roots| roots.contains(&d.root));
+    text::print(&decisions(&optimized.module, &compiled.map, &optimized.decisions, shown))
 }
 
 /// Functions with this very name, or else those whose names contain it.
@@ -84,11 +131,14 @@ fn native(args: &DumpArgs) -> u8 {
             Err(code) => return code,
         },
     };
-    let module = Arc::new(compiled.module);
+    let optimize = args.tier == Some(CodeTier::Opt);
+    let module = if optimize { optimized(compiled.module, args).module } else { compiled.module };
+    let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let dumped =
         Runtime::new(module, layout, Box::new(compiled.map), RuntimeOptions::default()).map_err(|e| e.to_string()).and_then(|runtime| {
-            let engine = NativeEngine::new(&runtime, jit::native::Options::default()).map_err(|e| e.to_string())?;
+            let engine = NativeEngine::new(&runtime, jit::native::Options { optimize, ..jit::native::Options::default() })
+                .map_err(|e| e.to_string())?;
             let dump = |&f: &FuncId| match args.stage {
                 Stage::Clif => Ok(engine.inner().dump_clif(f)),
                 _ => engine.inner().dump_asm(f).map_err(|e| e.to_string()),

@@ -5,6 +5,7 @@ mod check;
 mod compile;
 mod dump;
 mod fmt;
+mod optimize;
 mod report;
 mod run;
 mod text;

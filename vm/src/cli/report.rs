@@ -1,16 +1,21 @@
 //! `--stats`: what a run took, as a table on stderr.
 
+use super::optimize::verdicts;
 use super::run::Tier;
 use crate::runtime::Runtime;
+use jit::opt::Optimized;
 use std::fmt::Write;
 use std::time::Duration;
 
-pub fn stats(times: &[(&'static str, Duration)], runtime: &Runtime, tier: &Tier, run: Duration) -> String {
+pub fn stats(times: &[(&'static str, Duration)], optimized: Option<&Optimized>, runtime: &Runtime, tier: &Tier, run: Duration) -> String {
     let mut out = String::new();
     for (stage, time) in times {
         row(&mut out, &format!("compile.{stage}"), &millis(time.as_nanos() as u64), "front end");
     }
     row(&mut out, "compile.instances", &runtime.module.funcs.len().to_string(), "functions lowered");
+    if let Some(optimized) = optimized {
+        opt_rows(&mut out, optimized);
+    }
     native_rows(&mut out, tier);
     row(&mut out, "run", &millis(run.as_nanos() as u64), "from loading the module to the program's end");
     for metric in runtime.metrics.rows() {
@@ -24,9 +29,19 @@ pub fn stats(times: &[(&'static str, Duration)], runtime: &Runtime, tier: &Tier,
     out
 }
 
+fn opt_rows(out: &mut String, optimized: &Optimized) {
+    row(out, "opt.time", &millis(optimized.total.as_nanos() as u64), "time in the optimizer, inlining included");
+    row(out, "opt.inlining", &millis(optimized.inlining.time.as_nanos() as u64), "of it, in the inliner itself");
+    for (verdict, count) in verdicts(&optimized.decisions) {
+        let (word, clause) = verdict.reason();
+        let (name, what) = if verdict.is_inlined() { ("inline.yes", "calls inlined") } else { ("inline.no", "calls not inlined") };
+        row(out, &format!("{name}.{word}"), &count.to_string(), &format!("{what}: {clause}"));
+    }
+}
+
 #[cfg(feature = "native")]
 fn native_rows(out: &mut String, tier: &Tier) {
-    let Tier::Baseline(engine) = tier else { return };
+    let Tier::Native(engine) = tier else { return };
     let stats = engine.inner().stats();
     row(out, "native.functions", &stats.functions.to_string(), "functions compiled to machine code");
     row(out, "native.compile", &millis(stats.compile_nanos), "time in Cranelift and its lowering");
@@ -38,7 +53,7 @@ fn native_rows(out: &mut String, tier: &Tier) {
 fn native_rows(_: &mut String, _: &Tier) {}
 
 fn row(out: &mut String, name: &str, value: &str, description: &str) {
-    let _ = writeln!(out, "{name:<22} {value:>14}  {description}");
+    let _ = writeln!(out, "{name:<27} {value:>14}  {description}");
 }
 
 fn millis(nanos: u64) -> String {

@@ -1,10 +1,16 @@
 //! `vm run FILE`: compile, run, report.
 
+#[cfg(feature = "native")]
+use super::args::OptArgs;
 use super::args::{RunArgs, TierArg};
 use super::compile::{Compiled, compile};
 use super::{report, text};
+#[cfg(feature = "native")]
+use crate::runtime::native::NativeEngine;
 use crate::runtime::{Engine, InterpreterEngine, Runtime, RuntimeOptions};
+use jit::ir::Module;
 use jit::layout::Layout;
+use jit::opt::Optimized;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +18,10 @@ use std::time::Instant;
 pub fn run(args: RunArgs) -> u8 {
     let Some(Compiled { map, module, times }) = compile(&args.file, args.verify) else { return super::FAILURE };
     let start = Instant::now();
+    let (module, optimized) = match optimize(module, &args) {
+        Ok(found) => found,
+        Err(code) => return code,
+    };
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let outcome = Runtime::new(module, layout, Box::new(map), options(&args)).map_err(|e| e.to_string()).and_then(|runtime| {
@@ -22,7 +32,7 @@ pub fn run(args: RunArgs) -> u8 {
     match outcome {
         Ok((runtime, engine, status)) => {
             if args.stats {
-                text::complain(&report::stats(&times, &runtime, &engine, start.elapsed()));
+                text::complain(&report::stats(&times, optimized.as_ref(), &runtime, &engine, start.elapsed()));
             }
             status.code
         }
@@ -31,6 +41,29 @@ pub fn run(args: RunArgs) -> u8 {
             super::FAILURE
         }
     }
+}
+
+/// The module for the tier, and what was left of optimizing it but the module.
+#[cfg(feature = "native")]
+fn optimize(module: Module, args: &RunArgs) -> Result<(Module, Option<Optimized>), u8> {
+    if args.tier != TierArg::Opt {
+        if args.opt != OptArgs::default() {
+            text::complain("error: --inline, --passes and --time-passes go with --tier opt\n");
+            return Err(super::FAILURE);
+        }
+        return Ok((module, None));
+    }
+    let mut optimized = super::optimize::optimize(module, &args.opt, args.verify);
+    if args.opt.time_passes {
+        text::complain(&super::optimize::time_table(&optimized));
+    }
+    let module = std::mem::take(&mut optimized.module);
+    Ok((module, Some(optimized)))
+}
+
+#[cfg(not(feature = "native"))]
+fn optimize(module: Module, _: &RunArgs) -> Result<(Module, Option<Optimized>), u8> {
+    Ok((module, None))
 }
 
 fn options(args: &RunArgs) -> RuntimeOptions {
@@ -52,7 +85,7 @@ fn options(args: &RunArgs) -> RuntimeOptions {
 pub enum Tier {
     Interp(Arc<InterpreterEngine>),
     #[cfg(feature = "native")]
-    Baseline(Arc<crate::runtime::native::NativeEngine>),
+    Native(Arc<NativeEngine>),
 }
 
 impl Tier {
@@ -60,7 +93,7 @@ impl Tier {
         match self {
             Tier::Interp(engine) => engine,
             #[cfg(feature = "native")]
-            Tier::Baseline(engine) => engine,
+            Tier::Native(engine) => engine,
         }
     }
 }
@@ -72,14 +105,22 @@ fn engine(args: &RunArgs, runtime: &Runtime) -> Result<Tier, String> {
             Ok(Tier::Interp(Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, stack))))
         }
         #[cfg(feature = "native")]
-        TierArg::Baseline => {
-            let options = jit::native::Options {
-                polls: !args.no_polls,
-                inline_alloc: args.gc_stress == 0,
-                verify: args.verify || cfg!(debug_assertions),
-                ..jit::native::Options::default()
-            };
-            crate::runtime::native::NativeEngine::new(runtime, options).map(|e| Tier::Baseline(Arc::new(e))).map_err(|e| e.to_string())
-        }
+        TierArg::Baseline | TierArg::Opt => native(args, runtime).map(|e| Tier::Native(Arc::new(e))).map_err(|e| e.to_string()),
     }
+}
+
+#[cfg(feature = "native")]
+fn native(args: &RunArgs, runtime: &Runtime) -> Result<NativeEngine, jit::native::NativeError> {
+    let options = jit::native::Options {
+        polls: !args.no_polls,
+        inline_alloc: args.gc_stress == 0,
+        verify: args.verify || cfg!(debug_assertions),
+        optimize: args.tier == TierArg::Opt,
+        ..jit::native::Options::default()
+    };
+    let engine = NativeEngine::new(runtime, options)?;
+    if args.tier == TierArg::Opt {
+        engine.compile_ahead();
+    }
+    Ok(engine)
 }

@@ -8,6 +8,7 @@ use jit::context::ThreadContext;
 use jit::interp::Slot;
 use jit::ir::{ClassId, FuncId, Loc, StrId};
 use jit::native::{self, Addresses, NativeError, Options, RuntimeFns};
+use jit::opt::analysis::{call_graph, hierarchy::Hierarchy};
 use jit::trap::{Thrown, Trap};
 use std::ops::ControlFlow;
 
@@ -21,6 +22,14 @@ impl NativeEngine {
         let addresses = addresses(runtime);
         let engine = native::Engine::new(runtime.module.clone(), runtime.layout.clone(), addresses, functions(), options)?;
         Ok(NativeEngine { engine })
+    }
+
+    /// Compiles all that can be reached from the program's entries. What cannot be compiled throws when it is called.
+    pub fn compile_ahead(&self) {
+        let module = self.engine.module();
+        for func in call_graph::reachable(module, &Hierarchy::new(module)) {
+            let _ = self.engine.compile(func);
+        }
     }
 
     pub fn inner(&self) -> &native::Engine {
