@@ -15,7 +15,7 @@ pub enum Certainty {
     Guarded { targets: u32 },
 }
 
-/// What is known of one call when it could be inlined. Sizes are in SSA instructions, terminators included.
+/// What is known of one call when it could be inlined. Sizes are about the machine instructions that do work: an operation of the IR counts one, constants and jumps nothing, a call a few.
 #[derive(Clone, Debug)]
 pub struct CallSiteFacts<'a> {
     pub site: CallSiteId,
@@ -141,6 +141,9 @@ impl Oracle for TinyOnly<'_> {
 }
 
 /// Decides by size, loops and arguments alone, without a profile.
+///
+/// The limits stand between those of compilers that know how often a call runs: what C2 inlines if it is hot (325 bytes of bytecode, about 120 here) comes in where a loop makes it likely, what it inlines in any case
+/// (35 bytes, about 15 here) always, and without a profile the rest up to `small` too, since a function may be called from somebody's loop.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticOracle {
     /// Inlined wherever it is called.
@@ -154,10 +157,20 @@ pub struct StaticOracle {
     /// Of the root, after which nothing but tiny callees comes in.
     pub root_limit: u32,
     pub depth_limit: usize,
-    /// How often a function may stand in its own chain.
-    pub recursion_limit: u32,
+    pub recursion: RecursionLimits,
     /// Classes to test for at one call.
     pub targets_limit: u32,
+}
+
+/// Only a root takes in itself: elsewhere the first call of it that stays leads to code that does.
+#[derive(Clone, Copy, Debug)]
+pub struct RecursionLimits {
+    /// How often a function may stand in its own chain.
+    pub levels: u32,
+    /// Of the function.
+    pub size: u32,
+    /// Of the root: each level multiplies it by the calls in the function.
+    pub root_size: u32,
 }
 
 impl Default for StaticOracle {
@@ -170,7 +183,7 @@ impl Default for StaticOracle {
             only_call: 300,
             root_limit: 3000,
             depth_limit: 12,
-            recursion_limit: 2,
+            recursion: RecursionLimits { levels: 3, size: 40, root_size: 400 },
             targets_limit: 3,
         }
     }
@@ -179,7 +192,7 @@ impl Default for StaticOracle {
 impl Oracle for StaticOracle {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         use Verdict::{Call, Inline};
-        if facts.recursion > self.recursion_limit {
+        if facts.recursion > 0 && !self.allows_recursion(facts) {
             return Call(Refused::Recursive);
         }
         if facts.chain.len() >= self.depth_limit {
@@ -197,9 +210,6 @@ impl Oracle for StaticOracle {
         if facts.is_cold {
             return Call(Refused::Cold);
         }
-        if facts.root_size + size > self.root_limit {
-            return Call(Refused::RootTooLarge);
-        }
         let limits = [
             (true, self.small, Accepted::Small),
             (facts.loop_depth > 0, self.in_loop, Accepted::InLoop),
@@ -207,6 +217,122 @@ impl Oracle for StaticOracle {
             (facts.callers == 1 && facts.certainty == Certainty::Only, self.only_call, Accepted::OnlyCall),
         ];
         let reason = limits.into_iter().find(|&(applies, limit, _)| applies && size <= limit);
-        reason.map_or(Call(Refused::CalleeTooLarge), |(.., reason)| Inline(reason))
+        let Some((.., reason)) = reason else { return Call(Refused::CalleeTooLarge) };
+        if facts.root_size.saturating_add(size) > self.root_limit {
+            return Call(Refused::RootTooLarge);
+        }
+        Inline(reason)
+    }
+}
+
+impl StaticOracle {
+    fn allows_recursion(&self, facts: &CallSiteFacts<'_>) -> bool {
+        let RecursionLimits { levels, size, root_size } = self.recursion;
+        facts.root == facts.callee
+            && facts.recursion <= levels
+            && facts.callee_size <= size
+            && facts.root_size.saturating_add(facts.callee_size) <= root_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{Call, Inline};
+
+    fn root() -> FuncId {
+        FuncId::from_u32(0)
+    }
+
+    /// A call outside of loops, of a function that others call too.
+    fn facts(callee_size: u32) -> CallSiteFacts<'static> {
+        CallSiteFacts {
+            site: CallSiteId::from_u32(0),
+            root: root(),
+            callee: FuncId::from_u32(1),
+            chain: &[],
+            certainty: Certainty::Only,
+            callee_size,
+            root_size: 100,
+            recursion: 0,
+            loop_depth: 0,
+            constant_args: 0,
+            fresh_args: 0,
+            callers: 2,
+            is_cold: false,
+        }
+    }
+
+    fn decide(facts: CallSiteFacts<'_>) -> Verdict {
+        StaticOracle::default().decide(&facts)
+    }
+
+    #[test]
+    fn size_decides() {
+        assert_eq!(decide(facts(8)), Inline(Accepted::Tiny));
+        assert_eq!(decide(facts(9)), Inline(Accepted::Small));
+        assert_eq!(decide(facts(40)), Inline(Accepted::Small));
+        assert_eq!(decide(facts(41)), Call(Refused::CalleeTooLarge));
+    }
+
+    #[test]
+    fn what_promises_more_may_be_larger() {
+        assert_eq!(decide(CallSiteFacts { loop_depth: 1, ..facts(120) }), Inline(Accepted::InLoop));
+        assert_eq!(decide(CallSiteFacts { loop_depth: 3, ..facts(121) }), Call(Refused::CalleeTooLarge));
+        assert_eq!(decide(CallSiteFacts { constant_args: 1, ..facts(150) }), Inline(Accepted::Specializes));
+        assert_eq!(decide(CallSiteFacts { fresh_args: 1, ..facts(150) }), Inline(Accepted::Specializes));
+        assert_eq!(decide(CallSiteFacts { fresh_args: 1, ..facts(151) }), Call(Refused::CalleeTooLarge));
+        assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(300) }), Inline(Accepted::OnlyCall));
+        assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(301) }), Call(Refused::CalleeTooLarge));
+        let guarded = Certainty::Guarded { targets: 2 };
+        assert_eq!(decide(CallSiteFacts { callers: 1, certainty: guarded, ..facts(300) }), Call(Refused::CalleeTooLarge));
+    }
+
+    #[test]
+    fn ways_to_errors_take_in_only_what_is_tiny() {
+        assert_eq!(decide(CallSiteFacts { is_cold: true, ..facts(8) }), Inline(Accepted::Tiny));
+        assert_eq!(decide(CallSiteFacts { is_cold: true, loop_depth: 1, callers: 1, ..facts(9) }), Call(Refused::Cold));
+    }
+
+    #[test]
+    fn roots_grow_up_to_a_limit() {
+        assert_eq!(decide(CallSiteFacts { root_size: 2980, ..facts(20) }), Inline(Accepted::Small));
+        assert_eq!(decide(CallSiteFacts { root_size: 2981, ..facts(20) }), Call(Refused::RootTooLarge));
+        assert_eq!(decide(CallSiteFacts { root_size: u32::MAX, ..facts(20) }), Call(Refused::RootTooLarge));
+        assert_eq!(decide(CallSiteFacts { root_size: u32::MAX, ..facts(8) }), Inline(Accepted::Tiny));
+    }
+
+    #[test]
+    fn chains_end() {
+        let chain = [CallSiteId::from_u32(3); 12];
+        assert_eq!(decide(CallSiteFacts { chain: &chain[..11], ..facts(1) }), Inline(Accepted::Tiny));
+        assert_eq!(decide(CallSiteFacts { chain: &chain, ..facts(1) }), Call(Refused::TooDeep));
+    }
+
+    #[test]
+    fn a_root_takes_in_itself_a_few_times() {
+        let own = |recursion, size| CallSiteFacts { callee: root(), recursion, ..facts(size) };
+        assert_eq!(decide(own(3, 15)), Inline(Accepted::Small));
+        assert_eq!(decide(own(4, 15)), Call(Refused::Recursive));
+        assert_eq!(decide(own(1, 41)), Call(Refused::Recursive));
+        assert_eq!(decide(CallSiteFacts { root_size: 390, ..own(1, 15) }), Call(Refused::Recursive));
+        assert_eq!(decide(CallSiteFacts { recursion: 1, ..facts(15) }), Call(Refused::Recursive), "not a callee");
+    }
+
+    #[test]
+    fn few_classes_are_tested_for() {
+        let guarded = |targets| CallSiteFacts { certainty: Certainty::Guarded { targets }, ..facts(20) };
+        assert_eq!(decide(guarded(3)), Inline(Accepted::Small));
+        assert_eq!(decide(guarded(4)), Call(Refused::Megamorphic));
+    }
+
+    #[test]
+    fn policies_can_be_narrowed() {
+        assert_eq!(NoInlining.decide(&facts(1)), Call(Refused::Disabled));
+        let oracle = StaticOracle::default();
+        let tiny = TinyOnly(&oracle);
+        assert_eq!(tiny.decide(&facts(8)), Inline(Accepted::Tiny));
+        assert_eq!(tiny.decide(&facts(9)), Call(Refused::CalleeTooLarge));
+        assert_eq!(tiny.decide(&CallSiteFacts { callee: root(), recursion: 1, ..facts(8) }), Call(Refused::Recursive));
     }
 }

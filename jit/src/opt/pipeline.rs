@@ -9,7 +9,7 @@ use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use profiler::oracle::{InlineDecision, Oracle, TinyOnly};
+use profiler::oracle::{InlineDecision, Oracle, TinyOnly, Verdict};
 use std::time::{Duration, Instant};
 
 /// Before inlining, and again after each round of it: makes bodies small and types known.
@@ -91,6 +91,10 @@ pub struct Optimized {
 /// Rounds of inlining into one function: what comes in may make further calls certain.
 const ROUNDS: usize = 6;
 
+/// How many instructions for each of the program's all roots together may have before they take in nothing more but tiny callees, and how many in any case: keeps the time for a program linear in its length.
+const GROWTH: usize = 10;
+const GROWTH_BASE: usize = 50_000;
+
 /// Between rounds of inlining.
 const CLEAN_UP: &[Pass] =
     &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads, Pass::Escape, Pass::Simplify, Pass::Branches, Pass::Dce];
@@ -114,12 +118,18 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
         pipeline.inline(&mut func, &cx, &TinyOnly(oracle));
         module.funcs[id] = func;
     }
+    // What was refused there, the policy itself is asked about now.
+    pipeline.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
     let roots = pipeline.roots(&module, &hierarchy, &callers, oracle);
     for (id, func) in roots {
         module.funcs[id] = func;
     }
     let Pipeline { timings, inlining, decisions, .. } = pipeline;
     Optimized { module, decisions, timings, inlining, total: start.elapsed() }
+}
+
+fn instructions(func: &Function) -> usize {
+    func.layout.iter().map(|&b| func.blocks[b].insts.len() + 1).sum()
 }
 
 struct Pipeline {
@@ -141,14 +151,20 @@ impl Pipeline {
         let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
         let mut work: Vec<FuncId> = module.entry.iter().flat_map(|e| [e.thread, e.main]).collect();
         let mut roots = Vec::new();
+        let mut room = GROWTH_BASE + GROWTH * module.funcs.values().map(instructions).sum::<usize>();
         while let Some(id) = work.pop() {
             if module.funcs[id].layout.is_empty() || !seen.insert(id) {
                 continue;
             }
             let mut func = module.funcs[id].clone();
             let cx = Context { module, hierarchy, callers, func: id };
-            self.inline(&mut func, &cx, oracle);
+            match room {
+                0 => self.inline(&mut func, &cx, &TinyOnly(oracle)),
+                _ => self.inline(&mut func, &cx, oracle),
+            }
+            room = room.saturating_sub(instructions(&func));
             self.passes(LATE, &mut func, &cx);
+            inline::drop_unused(&mut func);
             call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, hierarchy, op)));
             roots.push((id, func));
         }

@@ -14,6 +14,7 @@ mod splice;
 use super::Context;
 use crate::ir::*;
 use facts::Facts;
+pub use positions::drop_unused;
 use profiler::oracle::{CallSiteFacts, Certainty, InlineDecision, Oracle, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 use splice::{Accepted, splice};

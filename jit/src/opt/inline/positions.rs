@@ -1,9 +1,10 @@
 //! Positions of a callee in the code of the function that takes it in.
 //!
 //! In: positions of the callee's code. Out: positions of the root's, each in the root's table once for each call that is inlined. What was inlined into the callee before keeps its frames, with the call's below them.
+//! [`drop_unused`] takes out of the table what the code that is left does not need.
 
 use crate::ir::*;
-use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
 pub struct Positions<'a> {
@@ -47,5 +48,40 @@ impl<'a> Positions<'a> {
     fn own(&mut self, table: &mut PrimaryMap<InlinedId, Inlined>, loc: Loc) -> Loc {
         let Positions { call, site, callee, .. } = *self;
         *self.own.entry(loc).or_insert_with(|| Loc::in_callee(table.push(Inlined { callee, loc, site, call })))
+    }
+}
+
+/// Leaves in the table what positions in the code stand for.
+pub fn drop_unused(func: &mut Function) {
+    let mut used: EntitySet<InlinedId> = EntitySet::with_capacity(func.inlined.len());
+    for_each_loc(func, |loc| {
+        loc.inlined().map(|id| used.insert(id));
+    });
+    // An entry comes after those it leads to.
+    for id in func.inlined.keys().rev() {
+        if used.contains(id) {
+            func.inlined[id].call.inlined().map(|outer| used.insert(outer));
+        }
+    }
+    let mut names: SecondaryMap<InlinedId, PackedOption<InlinedId>> = SecondaryMap::with_capacity(func.inlined.len());
+    let mut table: PrimaryMap<InlinedId, Inlined> = PrimaryMap::new();
+    let rename = |names: &SecondaryMap<InlinedId, PackedOption<InlinedId>>, loc: &mut Loc| {
+        if let Some(id) = loc.inlined() {
+            *loc = Loc::in_callee(names[id].expect("it is used"));
+        }
+    };
+    for (id, mut inlined) in std::mem::take(&mut func.inlined).into_iter().filter(|(id, _)| used.contains(*id)) {
+        rename(&names, &mut inlined.call);
+        names[id] = table.push(inlined).into();
+    }
+    func.inlined = table;
+    for_each_loc(func, |loc| rename(&names, loc));
+}
+
+fn for_each_loc(func: &mut Function, mut f: impl FnMut(&mut Loc)) {
+    for &block in &func.layout {
+        let data = &mut func.blocks[block];
+        data.insts.iter().for_each(|&i| f(&mut func.insts[i].loc));
+        f(&mut data.terminator_loc);
     }
 }
