@@ -21,6 +21,7 @@ pub const LATE: &[Pass] = &[
     Pass::Simplify,
     Pass::Branches,
     Pass::Gvn,
+    Pass::Unroll,
     Pass::Loads,
     Pass::Escape,
     Pass::Licm,
@@ -42,6 +43,9 @@ pub const LATE: &[Pass] = &[
     Pass::Barriers,
     Pass::Dce,
 ];
+
+/// Where unrolling changed something: folds what is constant in each round.
+const UNROLLED: &[Pass] = &[Pass::Branches, Pass::Simplify, Pass::Gvn];
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -190,8 +194,8 @@ impl Pipeline {
 
     /// Whether any changed something.
     fn passes(&mut self, passes: &[Pass], func: &mut Function, cx: &Context<'_>) -> bool {
-        let mut any = false;
-        for &pass in passes.iter().filter(|&&p| self.options.passes.contains(p)) {
+        let (mut any, enabled) = (false, self.options.passes);
+        for &pass in passes.iter().filter(|&&p| enabled.contains(p)) {
             let start = Instant::now();
             let changed = pass.run(func, cx);
             let timing = &mut self.timings[pass as usize].1;
@@ -200,6 +204,9 @@ impl Pipeline {
             timing.changed += u64::from(changed);
             any |= changed;
             self.check(pass.name(), func, cx);
+            if changed && pass == Pass::Unroll {
+                self.passes(UNROLLED, func, cx);
+            }
         }
         any
     }

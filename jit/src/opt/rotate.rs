@@ -10,6 +10,7 @@
 use super::Context;
 use super::analysis::cold::cold_blocks;
 use super::analysis::loops::{Loop, LoopId, Loops, predecessors};
+use super::analysis::size::weight;
 use crate::ir::copy::{copy_region, retarget};
 use crate::ir::dominators::Dominators;
 use crate::ir::repair::Repair;
@@ -82,9 +83,9 @@ impl Planner<'_> {
     /// The blocks to copy.
     fn find_test(&self, id: LoopId) -> Option<Vec<Block>> {
         let header = self.loops.loops[id].header;
-        let (mut test, mut weight) = (vec![header], weight(self.func, header));
+        let (mut test, mut size) = (vec![header], weight(self.func, header));
         loop {
-            if weight > LIMIT || test.len() > BLOCKS {
+            if size > LIMIT || test.len() > BLOCKS {
                 return None;
             }
             // Where the test leads to inside of the loop.
@@ -106,7 +107,7 @@ impl Planner<'_> {
                 return (!self.stays.contains(target)).then_some(test);
             }
             let next = targets.into_iter().find(|&t| self.loops.around(t) == Some(id) && self.preds[t].iter().all(|p| test.contains(p)))?;
-            weight += self::weight(self.func, next);
+            size += weight(self.func, next);
             test.push(next);
         }
     }
@@ -116,17 +117,6 @@ impl Planner<'_> {
         self.func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| found |= edge.block == target);
         found
     }
-}
-
-/// Operations of a block, where a call counts for some.
-fn weight(func: &Function, block: Block) -> u32 {
-    let of = |op: &Op| if op.is_safepoint() { 6 } else { 1 };
-    let data = &func.blocks[block];
-    let last = match &data.terminator {
-        Some(Terminator::Try { op, .. }) => of(op),
-        _ => 1,
-    };
-    data.insts.iter().map(|&i| of(&func.insts[i].op)).sum::<u32>() + last
 }
 
 /// Inner loops first, since an outer loop's test may lead to what was an inner loop's header.

@@ -8,3 +8,4 @@ pub mod hierarchy;
 pub mod induction;
 pub mod loops;
 pub mod non_null;
+pub mod size;
