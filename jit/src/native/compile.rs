@@ -1,16 +1,15 @@
 //! One function through Cranelift: CLIF in, code with relocations applied and its metadata out.
 //!
-//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`] through the
-//! source location.
+//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`]
 //!
 //! Settings follow measurements: no mid-end in the baseline tier (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
 //! large functions get that one nevertheless (`Options::large_function`).
 
 use super::api::{NativeError, Options};
 use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
-use super::translate::{Env, Site, namespace, translate};
+use super::translate::{Env, Site, Sites, namespace, translate};
 use super::trap::TrapKind;
-use crate::ir::{FuncId, Loc};
+use crate::ir::{FuncId, Function};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{ExternalName, UserExternalName, UserFuncName};
@@ -67,7 +66,7 @@ impl Compiler {
     }
 
     /// Leaves the function's CLIF in `self.context`.
-    fn translate(&mut self, env: Env<'_>, func: FuncId) -> Vec<Site> {
+    fn translate(&mut self, env: Env<'_>, func: FuncId) -> Sites {
         self.context.clear();
         self.context.func.name = UserFuncName::user(namespace::FUNCTION, func.as_u32());
         translate(env, &env.module.funcs[func], &mut self.context.func, &mut self.builder, self.isa.frontend_config())
@@ -99,7 +98,7 @@ impl Compiler {
             }
             calls.push((offset, *name, addend));
         }
-        let meta = metadata(compiled, &sites, func, env.module.funcs[func].loc).map_err(fail)?;
+        let meta = metadata(compiled, &sites, func, &env.module.funcs[func]).map_err(fail)?;
         let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
         let named = self.context.func.params.user_named_funcs();
         let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
@@ -127,15 +126,20 @@ fn isa(options: &Options, allocator: &str) -> Result<OwnedTargetIsa, NativeError
     isa.finish(settings::Flags::new(flags)).map_err(|e| unsupported(e.to_string()))
 }
 
-fn metadata(compiled: &CompiledCode, sites: &[Site], func: FuncId, loc: Loc) -> Result<CodeMetadata, String> {
+fn metadata(compiled: &CompiledCode, sites: &Sites, func: FuncId, source: &Function) -> Result<CodeMetadata, String> {
+    let loc = source.loc;
     let buffer = &compiled.buffer;
     let frame_size = buffer.frame_layout().ok_or("no frame layout")?.frame_to_fp_offset;
     let ranges = buffer.get_srclocs_sorted();
-    // The site of the instruction that the byte at `offset` belongs to.
-    let site_at = |offset: u32| {
+    // Index of the site that the byte at `offset` comes from.
+    let exact = |offset: u32| {
         let range = &ranges[ranges.partition_point(|r| r.start <= offset).checked_sub(1)?];
-        let index = range.loc.bits() as usize;
-        (offset < range.end && !range.loc.is_default()).then(|| sites[index])
+        (offset < range.end && !range.loc.is_default()).then(|| range.loc.bits())
+    };
+    // The same for instructions of Cranelift's own making: that of the last one before that has a site.
+    let near = |offset: u32| {
+        let before = &ranges[..ranges.partition_point(|r| r.start <= offset)];
+        before.iter().rev().find(|r| !r.loc.is_default()).map(|r| r.loc.bits())
     };
     let mut maps = buffer.user_stack_maps().iter().peekable();
     let mut calls = Vec::new();
@@ -149,7 +153,7 @@ fn metadata(compiled: &CompiledCode, sites: &[Site], func: FuncId, loc: Loc) -> 
         if call.frame_offset.is_some_and(|f| f != frame_size) {
             return Err(format!("a call with a frame of {:?} bytes in one of {frame_size}", call.frame_offset));
         }
-        let site = site_at(call.ret_addr - 1).unwrap_or(Site { loc, kind: SiteKind::Runtime });
+        let site = exact(call.ret_addr - 1).map_or(Site { loc, kind: SiteKind::Runtime }, |index| sites.get(index));
         calls.push(CallRecord {
             return_offset: call.ret_addr,
             loc: site.loc,
@@ -163,9 +167,9 @@ fn metadata(compiled: &CompiledCode, sites: &[Site], func: FuncId, loc: Loc) -> 
         .iter()
         .filter_map(|trap| {
             let kind = TrapKind::from_code(trap.code)?;
-            Some(TrapRecord { offset: trap.offset, kind, loc: site_at(trap.offset).map_or(loc, |s| s.loc) })
+            Some(TrapRecord { offset: trap.offset, kind, loc: near(trap.offset).map_or(loc, |index| sites.of_trap(trap.code, index).loc) })
         })
         .collect();
     traps.sort_by_key(|t| t.offset);
-    Ok(CodeMetadata { func, loc, frame_size, calls, traps })
+    Ok(CodeMetadata { func, loc, inlined: source.inlined.clone(), frame_size, calls, traps })
 }

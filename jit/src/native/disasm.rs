@@ -4,7 +4,7 @@
 
 use super::engine::Engine;
 use super::tables::SiteKind;
-use crate::ir::Loc;
+use crate::ir::{Loc, frames_at};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind, SymbolResolver, SymbolResult};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -43,7 +43,11 @@ pub fn listing(engine: &Engine, entry: u64) -> String {
         let mut note = String::new();
         let loc = frame.map(|f| f.loc).or(trap.map(|t| t.loc));
         if let Some(loc) = loc.filter(|&l| l != last && l != Loc::default()) {
-            _ = write!(note, " loc {}", loc.0);
+            let places = frames_at(&version.inlined, version.func, loc).map(|(func, loc)| match func == version.func {
+                true => loc.0.to_string(),
+                false => format!("{} in {}", loc.0, engine.module().funcs[func].name),
+            });
+            _ = write!(note, " loc {}", places.collect::<Vec<_>>().join(" < "));
             last = loc;
         }
         if let Some(trap) = trap {

@@ -5,9 +5,9 @@
 //!
 //! A frame that trapped stands at an instruction instead of a call. It has no live values, and the same address may also be some call's return address: `last_pc` has its highest bit set then ([`TRAPPED`]).
 
-use super::tables::{CodeTables, FrameInfo, SiteKind};
+use super::tables::{CodeTables, CodeVersion, FrameInfo, SiteKind};
 use crate::context::ThreadContext;
-use crate::ir::{FuncId, Loc};
+use crate::ir::{FuncId, Loc, frames_at};
 use std::ops::ControlFlow;
 
 /// Set in `last_pc` where the innermost frame stands at a trapping instruction.
@@ -68,10 +68,11 @@ impl Frames {
     }
 }
 
-/// What stands in a frame, as a trace shows it.
+/// What stands in a frame, as a trace shows it: code that was inlined stands in frames of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameView {
     pub func: FuncId,
+    /// In the function's own source.
     pub loc: Loc,
     /// `None` for a frame that trapped.
     pub site: Option<SiteKind>,
@@ -84,20 +85,41 @@ pub unsafe fn walk(tables: &CodeTables, ctx: &ThreadContext, f: &mut dyn FnMut(F
     let mut frames = unsafe { Frames::new(ctx) };
     // SAFETY: as above.
     while let Some(frame) = unsafe { frames.next() } {
-        if f(view(tables, frame.pc)).is_break() {
+        if views(tables, frame.pc, f).is_break() {
             return;
         }
     }
 }
 
-fn view(tables: &CodeTables, pc: u64) -> FrameView {
-    if pc & TRAPPED == 0 {
-        let info = known(tables, pc);
-        return FrameView { func: info.func, loc: info.loc, site: Some(info.site) };
+fn views(tables: &CodeTables, pc: u64, f: &mut dyn FnMut(FrameView) -> ControlFlow<()>) -> ControlFlow<()> {
+    if pc & TRAPPED != 0 {
+        let pc = pc & !TRAPPED;
+        let version = version(tables, pc);
+        return inlined_views(version, version.trap_at(pc).map_or(version.loc, |t| t.loc), None, f);
     }
-    let pc = pc & !TRAPPED;
-    let version = tables.version(pc).unwrap_or_else(|| panic!("a trap at {pc:#x}, where no code is"));
-    FrameView { func: version.func, loc: version.trap_at(pc).map_or(version.loc, |t| t.loc), site: None }
+    let FrameInfo { func, loc, site, .. } = known(tables, pc);
+    if loc.inlined().is_none() {
+        return f(FrameView { func, loc, site: Some(site) });
+    }
+    // The byte before: a call may be the last instruction.
+    inlined_views(version(tables, pc - 1), loc, Some(site), f)
+}
+
+/// The frames that one position stands for, innermost first; the outer ones stand at calls.
+fn inlined_views(
+    version: &CodeVersion,
+    loc: Loc,
+    site: Option<SiteKind>,
+    f: &mut dyn FnMut(FrameView) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let inlined = &version.inlined;
+    let outward = std::iter::successors(loc.inlined(), |&id| inlined[id].call.inlined());
+    let sites = std::iter::once(site).chain(outward.map(|id| Some(SiteKind::Call(inlined[id].site))));
+    frames_at(inlined, version.func, loc).zip(sites).try_for_each(|((func, loc), site)| f(FrameView { func, loc, site }))
+}
+
+fn version(tables: &CodeTables, pc: u64) -> &CodeVersion {
+    tables.version(pc).unwrap_or_else(|| panic!("no code is at {pc:#x}"))
 }
 
 fn known(tables: &CodeTables, pc: u64) -> FrameInfo<'_> {

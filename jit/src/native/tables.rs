@@ -10,8 +10,8 @@
 use super::api::NativeError;
 use super::region::{GRANULE, Pages};
 use super::trap::TrapKind;
-use crate::ir::{CallSiteId, FuncId, Loc};
-use cranelift_entity::EntityRef;
+use crate::ir::{CallSiteId, FuncId, Inlined, InlinedId, Loc};
+use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -53,6 +53,7 @@ impl SiteKind {
 #[derive(Clone, Copy, Debug)]
 pub struct FrameInfo<'a> {
     pub func: FuncId,
+    /// In inlined code, [`CodeVersion::inlined`] says what it means.
     pub loc: Loc,
     pub site: SiteKind,
     /// Bytes from the stack pointer at the call up to the frame pointer.
@@ -90,6 +91,8 @@ pub struct CodeMetadata {
     pub func: FuncId,
     /// Position of the function itself.
     pub loc: Loc,
+    /// What positions of inlined code mean.
+    pub inlined: PrimaryMap<InlinedId, Inlined>,
     /// Bytes from the stack pointer in the body up to the frame pointer.
     pub frame_size: u32,
     pub calls: Vec<CallRecord>,
@@ -104,6 +107,8 @@ pub struct CodeVersion {
     pub start: u64,
     pub len: u32,
     pub frame_size: u32,
+    /// What positions of inlined code mean: those of its calls and traps may be such.
+    pub inlined: PrimaryMap<InlinedId, Inlined>,
     traps: Box<[TrapRecord]>,
     /// For each call with roots: their number, then the roots.
     roots: Box<[u32]>,
@@ -116,7 +121,7 @@ impl CodeVersion {
     }
 
     fn table_bytes(&self) -> usize {
-        size_of::<CodeVersion>() + size_of_val(&*self.traps) + size_of_val(&*self.roots)
+        size_of::<CodeVersion>() + self.inlined.len() * size_of::<Inlined>() + size_of_val(&*self.traps) + size_of_val(&*self.roots)
     }
 }
 
@@ -245,7 +250,8 @@ impl CodeTables {
             })
             .collect();
         let (func, loc, frame_size) = (meta.func, meta.loc, meta.frame_size);
-        let version = Box::new(CodeVersion { func, loc, start, len, frame_size, traps: meta.traps.into(), roots: roots.into() });
+        let inlined = meta.inlined;
+        let version = Box::new(CodeVersion { func, loc, start, len, frame_size, inlined, traps: meta.traps.into(), roots: roots.into() });
         let mut owned = self.owned.lock().unwrap_or_else(|e| e.into_inner());
         owned.entries += meta.calls.len();
         let capacity = owned.slots.last().unwrap().entries.len();
@@ -334,7 +340,8 @@ mod tests {
         for f in 0..2000u64 {
             let calls: Vec<_> = (1..=f as u32 % 7).map(|i| call(i * 9, &[i, f as u32])).collect();
             let traps = vec![TrapRecord { offset: 3, kind: TrapKind::Null, loc: Loc(9) }];
-            let meta = CodeMetadata { func: FuncId::new(f as usize), loc: Loc(1), frame_size: 32, calls, traps };
+            let meta =
+                CodeMetadata { func: FuncId::new(f as usize), loc: Loc(1), inlined: PrimaryMap::new(), frame_size: 32, calls, traps };
             tables.add(base + f * 128, 70, meta);
         }
         for f in 0..2000u64 {

@@ -35,6 +35,22 @@ impl TrapKind {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
 
+    /// How many codes mean a null object.
+    pub const NULL_NUMBERS: u32 = 200;
+    /// The first of them.
+    const NULL_FIRST: u8 = 16;
+
+    /// A code for a null object, one of [`TrapKind::NULL_NUMBERS`].
+    pub const fn null_code(number: u32) -> TrapCode {
+        TrapCode::unwrap_user(Self::NULL_FIRST + (number % Self::NULL_NUMBERS) as u8)
+    }
+
+    /// Which one of [`TrapKind::null_code`] it is.
+    pub fn null_number(code: TrapCode) -> Option<u32> {
+        let number = u32::from(code.as_raw().get().checked_sub(Self::NULL_FIRST)?);
+        (number < Self::NULL_NUMBERS).then_some(number)
+    }
+
     pub const fn code(self) -> TrapCode {
         TrapCode::unwrap_user(self as u8)
     }
@@ -44,6 +60,7 @@ impl TrapKind {
         match code {
             TrapCode::INTEGER_DIVISION_BY_ZERO => Some(TrapKind::DivisionByZero),
             TrapCode::STACK_OVERFLOW => Some(TrapKind::StackOverflow),
+            code if Self::null_number(code).is_some() => Some(TrapKind::Null),
             code => Self::from_u8(code.as_raw().get()),
         }
     }
@@ -79,6 +96,10 @@ mod tests {
         for kind in TrapKind::ALL {
             assert_eq!(TrapKind::from_u8(kind as u8), Some(kind));
             assert_eq!(TrapKind::from_code(kind.code()), Some(kind));
+        }
+        for number in [0, 1, TrapKind::NULL_NUMBERS - 1] {
+            assert_eq!(TrapKind::null_number(TrapKind::null_code(number)), Some(number));
+            assert_eq!(TrapKind::from_code(TrapKind::null_code(number + TrapKind::NULL_NUMBERS)), Some(TrapKind::Null));
         }
         assert_eq!(TrapKind::from_u8(0), None);
         assert_eq!(TrapKind::from_u8(9), None);

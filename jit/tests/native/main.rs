@@ -5,7 +5,9 @@ mod mock;
 
 mod arith;
 mod calls;
+mod checks;
 mod exceptions;
+mod inlined;
 mod objects;
 mod roots;
 mod stack;

@@ -185,6 +185,8 @@ pub struct Thread<'a> {
     pub output: Vec<String>,
     pub collections: usize,
     pub yields: usize,
+    /// Frames of compiled code at the last of them.
+    pub yielded_at: Vec<FrameView>,
     pub remembered: usize,
     /// Frames of the last error made.
     trace: Vec<(FuncId, Loc)>,
@@ -254,6 +256,7 @@ impl<'a> Thread<'a> {
             output: Vec::new(),
             collections: 0,
             yields: 0,
+            yielded_at: Vec::new(),
             remembered: 0,
             trace: Vec::new(),
             stack: None,
@@ -627,7 +630,15 @@ unsafe fn thread<'a>(ctx: *mut ThreadContext) -> &'a mut Thread<'a> {
 
 unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
     // SAFETY: the engine passes the thread's context, here and below.
-    _ = unsafe { thread(ctx) }.yield_point();
+    let thread = unsafe { thread(ctx) };
+    thread.yielded_at.clear();
+    let mut note = |frame| {
+        thread.yielded_at.push(frame);
+        ControlFlow::Continue(())
+    };
+    // SAFETY: the thread's own context; it stands outside compiled code.
+    unsafe { thread.program.engine.walk_sites(ctx, &mut note) };
+    _ = thread.yield_point();
 }
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {
     // SAFETY: see `yield_slow`.
@@ -728,8 +739,8 @@ pub fn agree_on(text: &str, func: &str, args: &[u64]) -> (Outcome, Vec<String>) 
         assert_eq!(run(Config { stress: true, ..Config::default() }, false), expected, "interpreter under stress");
         for inline_alloc in [true, false] {
             for stress in [false, true] {
-                for (buffer, quick) in [(64, false), (4096, true)] {
-                    let config = Config { stress, inline_alloc, buffer, quick, ..Config::default() };
+                for (buffer, quick, optimize) in [(64, false, false), (4096, true, false), (64, false, true)] {
+                    let config = Config { stress, inline_alloc, buffer, quick, optimize, ..Config::default() };
                     assert_eq!(run(config, true), expected, "native with {config:?}");
                 }
             }

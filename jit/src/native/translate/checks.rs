@@ -3,9 +3,9 @@
 //! Outside of a `Try` a check costs a trapping instruction: an access that faults, or a jump to an `ud2` behind cold code that leaves the message's operands in the context. In a `Try` it is an explicit branch to a cold block
 //! that calls [`Stub::Fail`] with the landing pad as exceptional successor.
 
-use super::Translator;
+use super::{Env, Translator};
 use crate::context::offset;
-use crate::ir::{self, ClassId, ClassKind, Null};
+use crate::ir::{self, ClassId, ClassKind, Null, Op};
 use crate::layout::{ARRAY_LENGTH, CLASS_WORD, DESC_INTERFACES, DESC_LO};
 use crate::native::signals::NULL_ZONE;
 use crate::native::stubs::Stub;
@@ -13,6 +13,21 @@ use crate::native::tables::SiteKind;
 use crate::native::trap::TrapKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+
+/// Whether an access so far into a null object faults.
+fn is_near(offset: i32) -> bool {
+    u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE
+}
+
+/// The operand that the operation finds to be null by an access that faults, before it does anything else.
+pub(super) fn faults(env: &Env<'_>, op: &Op) -> Option<ir::Value> {
+    match *op {
+        Op::LoadField(field, object, _) | Op::StoreField { field, object, .. } => is_near(env.layout.field_offset[field]).then_some(object),
+        Op::ArrayLen(object, _) | Op::HasClass(_, object) | Op::CheckBounds(object, _) => Some(object),
+        Op::CallVirtual { ref args, .. } => Some(args[0]),
+        _ => None,
+    }
+}
 
 impl Translator<'_, '_> {
     /// Ends the (cold) block: the check has failed, its operands are in the context.
@@ -59,22 +74,33 @@ impl Translator<'_, '_> {
     }
 
     fn is_checked(&self, object: ir::Value) -> bool {
-        self.checked[self.live.root(object)].expand() == Some(self.current)
+        self.free_checks.is_never_null(object) || self.checked[self.live.root(object)].expand() == Some(self.current)
     }
 
     /// Flags for an access at `object + offset`, which fails there or cannot fail. (Leaving out what cannot fail matters for traces, too: Cranelift makes one instruction of a load and a store to the same place if both may trap,
     /// and its position would be the store's.)
     pub(super) fn access(&mut self, object: ir::Value, address: Value, offset: i32, null: Null) -> MemFlagsData {
+        if let Some(check) = self.access_checks.take() {
+            self.mark_checked(object);
+            let own = std::mem::replace(&mut self.loc, check);
+            self.mark(SiteKind::Runtime);
+            self.loc = own;
+            return self.faulting();
+        }
         if null == Null::Never {
             return MemFlagsData::trusted();
         }
-        let near = u64::from(offset.unsigned_abs()) + 8 <= NULL_ZONE;
-        if near && self.unwind.is_none() && !self.is_checked(object) {
+        if is_near(offset) && self.unwind.is_none() && !self.is_checked(object) {
             self.mark_checked(object);
-            return MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+            return self.faulting();
         }
         self.require(object, address);
         MemFlagsData::trusted()
+    }
+
+    /// Flags of an access that faults at the present site if its object is null.
+    fn faulting(&mut self) -> MemFlagsData {
+        MemFlagsData::new().with_aligned().with_trap_code(Some(self.sites.fault_code()))
     }
 
     /// The object, which is at `address`, is not null from here on.
@@ -87,7 +113,7 @@ impl Translator<'_, '_> {
             return self.branch_if_null(address);
         }
         // Loads the object's header, which faults if it is null.
-        let flags = MemFlagsData::new().with_aligned().with_trap_code(Some(TrapKind::Null.code()));
+        let flags = self.faulting();
         self.b.ins().load(types::I32, flags, address, CLASS_WORD);
     }
 
@@ -101,6 +127,7 @@ impl Translator<'_, '_> {
         let (address, index) = (self.value(array), self.value(index));
         let flags = self.access(array, address, ARRAY_LENGTH, Null::Throws);
         let length = self.b.ins().load(types::I64, flags, address, ARRAY_LENGTH);
+        self.mark(SiteKind::Runtime);
         self.require_below(address, index, length)
     }
 
@@ -153,8 +180,9 @@ impl Translator<'_, '_> {
     }
 
     pub(super) fn has_class(&mut self, class: ClassId, object: ir::Value) -> Value {
-        let object = self.value(object);
-        let word = self.b.ins().load(types::I32, MemFlagsData::trusted(), object, CLASS_WORD);
+        let address = self.value(object);
+        let flags = self.access(object, address, CLASS_WORD, Null::Never);
+        let word = self.b.ins().load(types::I32, flags, address, CLASS_WORD);
         self.b.ins().icmp_imm_u(IntCC::Equal, word, i64::from(self.env.class_word(class)))
     }
 

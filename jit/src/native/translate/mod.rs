@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! - Every reference that is live where the collector may run stands in a stack slot then (`refs`, `liveness`). Addresses derived from references are computed where they are used.
-//! - Nothing that Cranelift emits has a source location but the index of its site; tables look sites up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
+//! - Source locations are indices of sites (`sites`), which tables look up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
 //! - Blocks for rare events are cold and call stubs that keep all registers.
 //!
 //! `checks` has what fails, `objects` what touches memory, `calls` what calls, `arith` the rest.
@@ -12,9 +12,13 @@
 mod arith;
 mod calls;
 mod checks;
+mod free_checks;
 mod liveness;
 mod objects;
 mod refs;
+mod sites;
+
+pub use sites::{Site, Sites};
 
 use super::api::{Addresses, Options};
 use super::stubs::Stub;
@@ -31,6 +35,7 @@ use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use free_checks::FreeChecks;
 use liveness::{Liveness, Point};
 use refs::Refs;
 use std::collections::HashMap;
@@ -51,13 +56,6 @@ impl Env<'_> {
     pub fn class_word(&self, class: ir::ClassId) -> u32 {
         (self.addresses.class_table - self.addresses.class_base) as u32 + self.layout.class_word[class]
     }
-}
-
-/// Where code of one operation comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Site {
-    pub loc: Loc,
-    pub kind: SiteKind,
 }
 
 /// Namespaces of external names.
@@ -92,8 +90,11 @@ struct Translator<'a, 'b> {
     point: Point,
     /// For each block, edges to it that are not translated yet.
     open_edges: SecondaryMap<ir::Block, u32>,
-    sites: Vec<Site>,
+    sites: Sites,
     loc: Loc,
+    free_checks: FreeChecks,
+    /// The position of the check that the current operation's access makes.
+    access_checks: Option<Loc>,
     /// The block in which a reference was last found not to be null.
     checked: SecondaryMap<ir::Value, PackedOption<ir::Block>>,
     current: ir::Block,
@@ -128,10 +129,12 @@ pub fn translate(
     clif: &mut cranelift_codegen::ir::Function,
     context: &mut FunctionBuilderContext,
     config: TargetFrontendConfig,
-) -> Vec<Site> {
+) -> Sites {
     clif.signature = signature(&source.params, source.ret);
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
     let order = reverse_postorder(source);
+    let live = Liveness::new(source, &order);
+    let free_checks = FreeChecks::new(source, &order, &live, |op| checks::faults(&env, op));
     let mut t = Translator {
         env,
         source,
@@ -139,12 +142,14 @@ pub fn translate(
         blocks: SecondaryMap::with_capacity(source.blocks.len()),
         values: SecondaryMap::with_capacity(source.values.len()),
         variables: SecondaryMap::new(),
-        live: Liveness::new(source, &order),
+        live,
         refs: Refs::default(),
         point: Point::Entry,
         open_edges: SecondaryMap::new(),
-        sites: Vec::new(),
+        sites: Sites::default(),
         loc: source.loc,
+        free_checks,
+        access_checks: None,
         checked: SecondaryMap::new(),
         current: source.entry(),
         unwind: None,
@@ -177,8 +182,7 @@ fn reverse_postorder(source: &Function) -> Vec<ir::Block> {
     order
 }
 
-/// Whether a trace may name the operation's position. The others keep the position of the last one that has one: the back end may fold a load into the operation that uses its result, and then a
-/// null found by that load must still be reported where the load stands.
+/// Whether a trace may name the operation's position.
 fn has_position(op: &Op) -> bool {
     op.may_throw() || op.is_safepoint() || matches!(op, Op::CallBuiltin { .. })
 }
@@ -237,6 +241,10 @@ impl<'a> Translator<'a, '_> {
         let data = &self.source.blocks[block];
         for &inst in &data.insts {
             self.at_point(Point::Inst(inst));
+            if self.free_checks.has_no_code(inst) {
+                continue;
+            }
+            self.access_checks = self.free_checks.made_by(inst);
             let inst = &self.source.insts[inst];
             self.loc = inst.loc;
             if has_position(&inst.op) {
@@ -245,9 +253,6 @@ impl<'a> Translator<'a, '_> {
             let result = self.op(&inst.op);
             if let (Some(value), Some(result)) = (inst.result, result) {
                 self.define(value, result);
-                if matches!(inst.op, Op::New(_) | Op::NewArray(..)) {
-                    self.mark_checked(value);
-                }
             }
         }
         self.at_point(Point::Try(block));
@@ -260,11 +265,8 @@ impl<'a> Translator<'a, '_> {
 
     /// Everything emitted from now on comes from the current position, and calls are of this kind.
     fn mark(&mut self, kind: SiteKind) {
-        let site = Site { loc: self.loc, kind };
-        if self.sites.last() != Some(&site) {
-            self.sites.push(site);
-        }
-        self.b.set_srcloc(SourceLoc::new(self.sites.len() as u32 - 1));
+        let site = self.sites.push(Site { loc: self.loc, kind });
+        self.b.set_srcloc(SourceLoc::new(site));
     }
 
     fn define(&mut self, value: ir::Value, clif: Value) {
