@@ -1,6 +1,7 @@
 //! What passes ask about a function or the program; nothing here changes code.
 
 pub mod call_graph;
+pub mod classes;
 pub mod cold;
 pub mod defs;
 pub mod effects;
@@ -9,3 +10,6 @@ pub mod induction;
 pub mod loops;
 pub mod non_null;
 pub mod size;
+pub mod type_flow;
+pub mod type_scopes;
+pub mod types;

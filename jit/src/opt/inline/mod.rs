@@ -8,7 +8,7 @@
 
 mod facts;
 mod positions;
-mod size;
+pub(super) mod size;
 mod splice;
 
 use super::Context;
