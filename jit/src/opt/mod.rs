@@ -14,6 +14,8 @@
 //!   error), nor given another position.
 //! - Plain memory accesses of other threads need not be seen until the thread synchronizes: an atomic operation, a builtin or a call that may do so. A poll is not a synchronization.
 //! - An operation with `Null::Never`, `LoadElem` or `StoreElem` executes only where its operands were checked: it is moved up at most to where the check's result is defined, or to where it would be executed anyway.
+//! - That an object is there does not say that it has the field: behind a test of the class (`HasClass`, `InstanceOf`) an access may go on with the very value that was tested. It is moved above such a test only if
+//!   [`analysis::types::Types::of`] that value has no class without the field.
 
 pub mod analysis;
 mod barriers;
