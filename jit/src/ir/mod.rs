@@ -16,6 +16,7 @@ pub mod rewrite;
 mod ssa;
 mod straighten;
 pub mod types;
+pub mod variables;
 pub mod verifier;
 
 pub use builder::{FunctionBuilder, Variable};

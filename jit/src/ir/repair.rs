@@ -10,7 +10,7 @@ use super::builder::Variable;
 use super::copy::{RegionCopy, defined_in};
 use super::entities::*;
 use super::module::Function;
-use super::rewrite::reachable_blocks;
+use super::rewrite::{Aliases, reachable_blocks};
 use super::ssa::Ssa;
 use cranelift_entity::PrimaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,27 +56,17 @@ impl Repair {
             data.insts.iter().for_each(|&i| func.insts[i].op.for_each_arg_mut(|v| rename(block, v)));
             data.terminator.as_mut().expect("a finished block").for_each_arg_mut(|v| rename(block, v));
         }
-        let alias = ssa.add_params(func);
+        let alias = ssa.add_params(func, Aliases::default());
         func.sort_layout();
         func.rewrite(&alias);
     }
 
     /// Knows all edges and definitions.
     fn ssa(&self, func: &mut Function) -> Ssa {
-        let mut ssa = Ssa::default();
+        let mut ssa = Ssa::of_finished(func);
         for definitions in self.definitions.values() {
             let variable = ssa.declare(func.values[definitions[0].1]);
             definitions.iter().for_each(|&(block, value)| ssa.write(block, variable, value));
-        }
-        for &block in &func.layout {
-            let mut index = 0;
-            func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| {
-                ssa.add_edge(block, index, edge.block);
-                index += 1;
-            });
-        }
-        for i in 0..func.layout.len() {
-            ssa.seal(func, func.layout[i]);
         }
         ssa
     }

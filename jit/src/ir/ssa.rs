@@ -49,6 +49,8 @@ pub(super) struct Ssa {
     blocks: SecondaryMap<Block, BlockState>,
     /// Value of a variable at the end of a block as built so far.
     defs: FxHashMap<(Block, Variable), Value>,
+    /// Value of a variable at the start of a block that defines it.
+    starts: FxHashMap<(Block, Variable), Value>,
     phis: PrimaryMap<Phi, PhiData>,
     /// Parameters of sealed blocks whose arguments are not looked up yet.
     pending: Vec<Phi>,
@@ -57,6 +59,22 @@ pub(super) struct Ssa {
 }
 
 impl Ssa {
+    /// For variables of a function that has all its blocks and edges; unreachable ones may stand in the layout no longer.
+    pub fn of_finished(func: &mut Function) -> Ssa {
+        let mut ssa = Ssa::default();
+        for &block in &func.layout {
+            let mut index = 0;
+            func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| {
+                ssa.add_edge(block, index, edge.block);
+                index += 1;
+            });
+        }
+        for i in 0..func.layout.len() {
+            ssa.seal(func, func.layout[i]);
+        }
+        ssa
+    }
+
     pub fn declare(&mut self, ty: Ty) -> Variable {
         self.vars.push(ty)
     }
@@ -90,6 +108,22 @@ impl Ssa {
 
     pub fn read(&mut self, func: &mut Function, block: Block, var: Variable) -> Value {
         let value = self.look_up(func, block, var);
+        self.fill_pending(func);
+        value
+    }
+
+    /// The variable's value at the start of a sealed block that defines it later.
+    pub fn read_at_start(&mut self, func: &mut Function, block: Block, var: Variable) -> Value {
+        if let Some(&value) = self.starts.get(&(block, var)) {
+            return value;
+        }
+        let state = &self.blocks[block];
+        let value = match state.only_pred.expand() {
+            Some(pred) => self.look_up(func, pred, var),
+            None if state.edges.is_empty() => self.zero(func, self.vars[var]),
+            None => self.add_phi(func, block, var),
+        };
+        self.starts.insert((block, var), value);
         self.fill_pending(func);
         value
     }
@@ -166,16 +200,16 @@ impl Ssa {
 
     /// Cleans up: see [`super::builder::FunctionBuilder::finish`].
     pub fn finish(self, mut func: Function) -> Function {
-        let mut alias = self.add_params(&mut func);
+        let mut alias = self.add_params(&mut func, Aliases::default());
         super::straighten::straighten(&mut func, &mut |param, arg| alias.replace(param, arg));
         renumber(func, &alias)
     }
 
-    /// Drops unreachable blocks and gives the others the parameters that are needed. The function is in order once values stand for what the result says.
-    pub fn add_params(mut self, func: &mut Function) -> Aliases {
+    /// Drops unreachable blocks and gives the others the parameters that are needed; `alias` says what some values stand for already. The function is in order once values stand for what the result says.
+    pub fn add_params(mut self, func: &mut Function, alias: Aliases) -> Aliases {
         let reachable = reachable_blocks(func);
         func.layout.retain(|&b| reachable.contains(b));
-        let alias: Aliases = self.simplify(func, &reachable);
+        let alias = self.simplify(func, &reachable, alias);
         let used = self.used_values(func, &reachable, &alias);
         let mut zeros: Vec<Inst> = self.zeros.values().copied().filter(|&i| used.contains(func.insts[i].result.unwrap())).collect();
         zeros.sort_unstable();
@@ -186,15 +220,14 @@ impl Ssa {
     }
 
     /// Removes trivial parameters (section 2.2, `tryRemoveTrivialPhi`): maps each to the one value it can have.
-    fn simplify(&self, func: &Function, reachable: &EntitySet<Block>) -> Aliases {
-        let mut alias = Aliases::default();
+    fn simplify(&self, func: &Function, reachable: &EntitySet<Block>, mut alias: Aliases) -> Aliases {
         let mut phi_of: SecondaryMap<Value, PackedOption<Phi>> = SecondaryMap::new();
         for (phi, data) in self.phis.iter() {
             phi_of[data.value] = phi.into();
         }
         let mut users: SecondaryMap<Phi, Vec<Phi>> = SecondaryMap::with_capacity(self.phis.len());
         for (phi, data) in self.phis.iter() {
-            for arg in data.args.iter().filter_map(|&a| phi_of[a].expand()) {
+            for arg in data.args.iter().filter_map(|&a| phi_of[alias.get(a)].expand()) {
                 users[arg].push(phi);
             }
         }

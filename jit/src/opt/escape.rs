@@ -1,6 +1,57 @@
+//! Objects that never leave the function become values; those that leave it on some ways only are allocated on these ways.
+//!
+//! In: a function. Out: the same without the objects of which nobody could tell that they existed: closures, iterators, boxes, small arrays with constant indices.
+//! Three steps, in files of their own: [`objects`] says which values are objects allocated here, [`flow`] where each must exist in memory, [`worth`] which of them to replace; then [`replace`] does it.
+//!
+//! Invariants: an object is replaced only where nothing else can know it; its identity, class and fields are what they were. An allocation vanishes or moves down to where the object is needed, and with it the OutOfMemoryError that it
+//! may throw, with the position of the allocation: where an error leaves the function anyway, or where the function has no handlers.
+
+mod flow;
+mod objects;
+mod prepare;
+mod replace;
+mod worth;
+
 use super::Context;
 use crate::ir::*;
+use flow::Flow;
+use objects::Objects;
+use rustc_hash::FxHashSet;
 
-pub fn run(_func: &mut Function, _cx: &Context<'_>) -> bool {
+/// An object that another one refers to goes one round after that.
+const ROUNDS: usize = 8;
+
+/// Attempts of a round, each without the objects that stood in the way of the last.
+const ATTEMPTS: usize = 24;
+
+pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
+    let mut changed = false;
+    for _ in 0..ROUNDS {
+        if !round(func, cx.module) {
+            break;
+        }
+        changed = true;
+    }
+    changed
+}
+
+fn round(func: &mut Function, module: &Module) -> bool {
+    let mut without = FxHashSet::default();
+    for _ in 0..ATTEMPTS {
+        let objects = Objects::new(func, module, &without);
+        if objects.objects.is_empty() {
+            return false;
+        }
+        let flow = Flow::new(func, &objects);
+        let mut refused = flow.refused.clone();
+        if refused.is_empty() {
+            refused = worth::not_worth(func, &objects, &flow);
+        }
+        if refused.is_empty() {
+            replace::replace(func, &objects, flow);
+            return true;
+        }
+        without.extend(refused);
+    }
     false
 }
