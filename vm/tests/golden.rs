@@ -31,6 +31,12 @@ const MODES: &[(&str, &str, &[&str])] = &[
     ("baseline-tiny-nursery", "baseline", &["--nursery", "64k"]),
     #[cfg(feature = "native")]
     ("baseline-stress", "baseline", &["--gc-stress", "N"]),
+    #[cfg(feature = "native")]
+    ("opt", "opt", &[]),
+    #[cfg(feature = "native")]
+    ("opt-tiny-nursery", "opt", &["--nursery", "64k"]),
+    #[cfg(feature = "native")]
+    ("opt-stress", "opt", &["--gc-stress", "N"]),
 ];
 
 fn main() {

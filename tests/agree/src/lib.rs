@@ -1,10 +1,10 @@
 //! Whether a program runs alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
 //!
-//! In: a program's text, or a seed of [`progen`]. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
+//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
-use jit::opt;
+use jit::opt::{self, Pass, PassSet};
 use profiler::oracle::StaticOracle;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -24,8 +24,28 @@ enum Tier {
     Interp,
     /// The interpreter on what the optimizer makes, verified after each pass.
     Optimized,
+    /// The same with one pass switched off: others must not need it to be right.
+    Without(Pass),
     #[cfg(feature = "native")]
     Baseline,
+    /// Machine code of what the optimizer makes.
+    #[cfg(feature = "native")]
+    Opt,
+}
+
+impl Tier {
+    /// The passes that run, if the program is optimized.
+    fn passes(self) -> Option<PassSet> {
+        match self {
+            Tier::Interp => None,
+            Tier::Optimized => Some(PassSet::ALL),
+            Tier::Without(pass) => Some(PassSet::ALL.without(pass)),
+            #[cfg(feature = "native")]
+            Tier::Baseline => None,
+            #[cfg(feature = "native")]
+            Tier::Opt => Some(PassSet::ALL),
+        }
+    }
 }
 
 const TIERS: &[Tier] = &[
@@ -33,7 +53,15 @@ const TIERS: &[Tier] = &[
     Tier::Optimized,
     #[cfg(feature = "native")]
     Tier::Baseline,
+    #[cfg(feature = "native")]
+    Tier::Opt,
 ];
+
+/// Two passes to switch off, so that consecutive numbers cover all of them.
+pub fn passes_of(number: u64) -> Vec<Pass> {
+    let count = Pass::ALL.len() as u64;
+    [number % count, (number / count + number + count / 2) % count].map(|i| Pass::ALL[i as usize]).to_vec()
+}
 
 #[derive(PartialEq, Debug)]
 struct Outcome {
@@ -56,8 +84,8 @@ fn compile(text: &str) -> Result<(SourceMap, jit::ir::Module), String> {
 
 fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
     let (map, mut module) = compile(text)?;
-    if tier == Tier::Optimized {
-        let options = opt::Options { verify: true, ..opt::Options::default() };
+    if let Some(passes) = tier.passes() {
+        let options = opt::Options { verify: true, passes };
         module = opt::optimize(module, &StaticOracle::default(), &options).module;
     }
     let (module, layout) = {
@@ -77,10 +105,13 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
     };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let engine: Arc<dyn Engine> = match tier {
-        Tier::Interp | Tier::Optimized => Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)),
+        Tier::Interp | Tier::Optimized | Tier::Without(_) => {
+            Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize))
+        }
         #[cfg(feature = "native")]
-        Tier::Baseline => {
-            let options = jit::native::Options { inline_alloc: gc_stress == 0, verify: true, ..jit::native::Options::default() };
+        Tier::Baseline | Tier::Opt => {
+            let optimize = tier == Tier::Opt;
+            let options = jit::native::Options { inline_alloc: gc_stress == 0, optimize, verify: true, ..jit::native::Options::default() };
             Arc::new(vm::runtime::native::NativeEngine::new(&runtime, options).map_err(|e| e.to_string())?)
         }
     };
@@ -92,24 +123,19 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
     Ok(Outcome { output: text(&printed), errors: text(&complained), status })
 }
 
-/// The first difference between the ways to run a program, or why it does not run at all.
-pub fn difference(text: &str) -> Option<String> {
+/// The first difference between the ways to run a program, or why it does not run at all. The optimizer also runs without each pass of `off` alone.
+pub fn difference(text: &str, off: &[Pass]) -> Option<String> {
     let reference = match run(text, Tier::Interp, 0) {
         Ok(outcome) => outcome,
         Err(e) => return Some(e),
     };
-    for &tier in TIERS {
-        for gc_stress in [0, 7] {
-            match run(text, tier, gc_stress) {
-                Ok(outcome) if outcome == reference => {}
-                Ok(outcome) => {
-                    return Some(describe(&reference, &outcome, &format!("{tier:?}, a collection every {gc_stress} allocations")));
-                }
-                Err(e) => return Some(format!("{tier:?}: {e}")),
-            }
-        }
-    }
-    None
+    let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]);
+    let partial = off.iter().map(|&pass| (Tier::Without(pass), 0));
+    whole.chain(partial).find_map(|(tier, gc_stress)| match run(text, tier, gc_stress) {
+        Ok(outcome) if outcome == reference => None,
+        Ok(outcome) => Some(describe(&reference, &outcome, &format!("{tier:?}, a collection every {gc_stress} allocations"))),
+        Err(e) => Some(format!("{tier:?}: {e}")),
+    })
 }
 
 fn describe(a: &Outcome, b: &Outcome, how: &str) -> String {
@@ -151,12 +177,12 @@ pub struct Disagreement {
     pub text: String,
 }
 
-/// Checks the program of one seed, and makes it smaller where it shows a difference; `report` hears of the difference first, because that can take long.
-pub fn check_seed(seed: u64, report: impl FnOnce(&str)) -> Option<Disagreement> {
+/// Checks the program of one seed, and makes it smaller where it shows a difference; `report` hears of the difference first, because that can take long. `off`: as for [`difference`].
+pub fn check_seed(seed: u64, off: &[Pass], report: impl FnOnce(&str)) -> Option<Disagreement> {
     let text = progen::generate(progen::Choices::from_seed(seed));
-    let found = difference(&text)?;
+    let found = difference(&text, off)?;
     report(&found);
-    let text = progen::shrink(&text, |t| difference(t).is_some_and(|d| kind(&d) == kind(&found)));
-    let difference = difference(&text).unwrap_or(found);
+    let text = progen::shrink(&text, |t| difference(t, off).is_some_and(|d| kind(&d) == kind(&found)));
+    let difference = difference(&text, off).unwrap_or(found);
     Some(Disagreement { seed, difference, text })
 }

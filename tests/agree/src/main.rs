@@ -1,15 +1,18 @@
-//! `cargo run --release -p agree -- FROM..TO [FOLDER]`: checks the random programs with these seeds on every tier. What disagrees is made smaller, printed, and written to the folder (by default
+//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, or each. What disagrees is made smaller, printed, and written to the folder (by default
 //! `disagreements` in the current one); the exit code is then 1.
 
+use jit::opt::Pass;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let Some(seeds) = args.next().as_deref().and_then(parse) else {
-        eprintln!("usage: agree FROM..TO [FOLDER]");
+    let (flags, args): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
+    let all_passes = flags.iter().any(|f| f == "--all-passes");
+    let mut args = args.into_iter();
+    let Some(seeds) = args.next().as_deref().and_then(parse).filter(|_| flags.len() == usize::from(all_passes)) else {
+        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes]");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
@@ -20,8 +23,9 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
+            let off = if all_passes { Pass::ALL.to_vec() } else { agree::passes_of(seed) };
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
-            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, report)) {
+            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &off, report)) {
                 found.fetch_add(1, Ordering::Relaxed);
                 let path = folder.join(format!("{seed}.lang"));
                 let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &d.text));

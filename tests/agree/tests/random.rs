@@ -1,10 +1,11 @@
 //! A short run of the check that `cargo run --release -p agree -- FROM..TO` makes at length.
 
-use agree::{check_seed, difference, on_large_stack};
+use agree::{check_seed, difference, on_large_stack, passes_of};
+use jit::opt::Pass;
 
 #[test]
 fn random_programs_agree() {
-    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, |_| ()))).collect();
+    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, &passes_of(seed), |_| ()))).collect();
     let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
 }
@@ -15,6 +16,16 @@ fn bytes_make_programs_too() {
     for length in [0, 1, 7, 50, 300] {
         let bytes: Vec<u8> = (0..length).map(|i| (i * 37 + length) as u8).collect();
         let text = progen::generate(progen::Choices::from_bytes(&bytes));
-        assert_eq!(on_large_stack(|| difference(&text)), None, "{length} bytes:\n{text}");
+        assert_eq!(on_large_stack(|| difference(&text, &passes_of(length))), None, "{length} bytes:\n{text}");
     }
+}
+
+#[test]
+fn every_pass_gets_its_turn() {
+    let count = Pass::ALL.len() as u64;
+    for from in [0, 1000] {
+        let off: std::collections::BTreeSet<Pass> = (from..from + count).flat_map(passes_of).collect();
+        assert_eq!(off.len() as u64, count);
+    }
+    assert!((0..1000).all(|n| passes_of(n).len() == 2));
 }
