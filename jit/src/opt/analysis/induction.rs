@@ -119,16 +119,21 @@ impl Facts<'_> {
         }
     }
 
+    /// `base + c`, where an operation adds a constant.
+    pub fn plus_const(&self, op: &Op) -> Option<(Value, i64)> {
+        let &Op::Binary(op, a, b) = op else { return None };
+        match (op, self.defs.int_const(self.func, a), self.defs.int_const(self.func, b)) {
+            (BinaryOp::IAdd, _, Some(c)) => Some((a, c)),
+            (BinaryOp::IAdd, Some(c), None) => Some((b, c)),
+            (BinaryOp::ISub, _, Some(c)) => Some((a, c.wrapping_neg())),
+            _ => None,
+        }
+    }
+
     /// `value` as `base + c`, through any number of additions of constants; exact modulo 2^64.
     pub fn split_const(&self, mut value: Value) -> (Value, i64) {
         let mut sum = 0i64;
-        while let Some(Op::Binary(op, a, b)) = self.defs.op(self.func, value) {
-            let (base, c) = match (op, self.defs.int_const(self.func, *a), self.defs.int_const(self.func, *b)) {
-                (BinaryOp::IAdd, _, Some(c)) => (*a, c),
-                (BinaryOp::IAdd, Some(c), None) => (*b, c),
-                (BinaryOp::ISub, _, Some(c)) => (*a, c.wrapping_neg()),
-                _ => break,
-            };
+        while let Some((base, c)) = self.defs.op(self.func, value).and_then(|op| self.plus_const(op)) {
             (value, sum) = (base, sum.wrapping_add(c));
         }
         (value, sum)

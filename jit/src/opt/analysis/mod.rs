@@ -1,8 +1,10 @@
 //! What passes ask about a function or the program; nothing here changes code.
 
+pub mod bounds;
 pub mod call_graph;
 pub mod classes;
 pub mod cold;
+pub mod conditions;
 pub mod defs;
 pub mod effects;
 pub mod hierarchy;
