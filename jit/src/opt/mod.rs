@@ -37,6 +37,8 @@ mod rotate;
 mod simplify;
 mod strength;
 mod unroll;
+mod version_test;
+mod versions;
 
 pub use pass_set::{PassSet, UnknownPass};
 pub use pipeline::{Context, Optimized, Options, Timing, optimize, run_inlining, run_pass};

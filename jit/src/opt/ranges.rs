@@ -5,32 +5,54 @@
 
 use super::Context;
 use super::analysis::bounds::{Bounds, Extra, Point};
+use super::analysis::call_graph::for_each_op;
 use super::analysis::conditions::{Conditions, Place, Term};
 use super::analysis::defs::Defs;
 use super::analysis::induction::Facts;
 use super::analysis::loops::{Loops, predecessors};
+use super::versions::{self, Site, drop_check};
 use crate::ir::dominators::Dominators;
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
 use cranelift_entity::EntitySet;
 
+/// Of a proof that a check passes.
+const CHECK_STEPS: u32 = 400;
+/// Of one that decides a branch, of which there are many more, and few are decided.
+const BRANCH_STEPS: u32 = 40;
+
 pub fn run(func: &mut Function, _cx: &Context<'_>) -> bool {
+    let has_checks = has_checks(func);
+    let proven = drop_proven(func);
+    let split = has_checks && versions::run(func);
+    proven || split
+}
+
+fn has_checks(func: &Function) -> bool {
+    let mut any = false;
+    for_each_op(func, |op| any |= matches!(op, Op::CheckIndex { .. }));
+    any
+}
+
+fn drop_proven(func: &mut Function) -> bool {
     let found = prove(func);
-    let changed = !found.is_empty();
-    let (mut aliases, mut gone) = (Aliases::default(), EntitySet::with_capacity(func.insts.len()));
-    found.into_iter().for_each(|proven| apply(func, &mut aliases, &mut gone, proven));
-    if changed {
-        func.blocks.values_mut().for_each(|data| data.insts.retain(|&i| !gone.contains(i)));
-        func.rewrite(&aliases);
+    if found.is_empty() {
+        return false;
     }
-    changed
+    let (mut aliases, mut gone) = (Aliases::default(), EntitySet::with_capacity(func.insts.len()));
+    for proven in found {
+        match proven {
+            Proven::Check(site) => drop_check(func, &mut aliases, &mut gone, site),
+            Proven::Branch(block, value) => decide_branch(func, block, value),
+        }
+    }
+    func.blocks.values_mut().for_each(|data| data.insts.retain(|&i| !gone.contains(i)));
+    func.rewrite(&aliases);
+    true
 }
 
 enum Proven {
-    /// The check passes.
-    Check(Inst),
-    /// As the operation of the block's `Try`.
-    TryCheck(Block),
+    Check(Site),
     /// The block's branch has this condition.
     Branch(Block, bool),
 }
@@ -39,21 +61,21 @@ fn prove(func: &Function) -> Vec<Proven> {
     let dominators = Dominators::new(func);
     let (preds, loops, defs) = (predecessors(func), Loops::new(func, &dominators), Defs::new(func));
     let conditions = Conditions::new(Facts { func, preds: &preds, dominators: &dominators, loops: &loops, defs: &defs });
-    let bounds = Bounds::new(&conditions);
+    let (bounds, quick) = (Bounds::new(&conditions, CHECK_STEPS), Bounds::new(&conditions, BRANCH_STEPS));
     let mut found = Vec::new();
     for &block in func.layout.iter().filter(|&&b| dominators.is_reachable(b)) {
         let data = &func.blocks[block];
         for (position, &inst) in data.insts.iter().enumerate() {
             let at = Point { place: Place { block, position }, extra: Extra::None };
             if passes(&bounds, &func.insts[inst].op, at) {
-                found.push(Proven::Check(inst));
+                found.push(Proven::Check(Site::Inst(inst)));
             }
         }
         let at = Point { place: Place::end(block), extra: Extra::None };
         match &data.terminator {
-            Some(Terminator::Try { op, .. }) if passes(&bounds, op, at) => found.push(Proven::TryCheck(block)),
+            Some(Terminator::Try { op, .. }) if passes(&bounds, op, at) => found.push(Proven::Check(Site::Try(block))),
             Some(Terminator::Branch { cond, .. }) => {
-                let decided = defs.op(func, *cond).and_then(|op| decide(&bounds, op, at));
+                let decided = defs.op(func, *cond).and_then(|op| decide(&quick, op, at));
                 found.extend(decided.map(|value| Proven::Branch(block, value)));
             }
             _ => {}
@@ -92,26 +114,7 @@ fn decide(bounds: &Bounds<'_>, op: &Op, at: Point) -> Option<bool> {
     }
 }
 
-fn apply(func: &mut Function, aliases: &mut Aliases, gone: &mut EntitySet<Inst>, proven: Proven) {
-    match proven {
-        Proven::Check(inst) => {
-            gone.insert(inst);
-            if let (&Op::CheckIndex { index, .. }, Some(result)) = (&func.insts[inst].op, func.insts[inst].result) {
-                aliases.replace(result, index);
-            }
-        }
-        Proven::TryCheck(block) => {
-            let Some(Terminator::Try { op: Op::CheckIndex { index, .. }, mut normal, .. }) = func.blocks[block].terminator.take() else {
-                return;
-            };
-            if func.blocks[normal.block].params.len() > normal.args.len() {
-                normal.args.insert(0, index);
-            }
-            func.blocks[block].terminator = Some(Terminator::Jump(normal));
-        }
-        Proven::Branch(block, value) => {
-            let Some(Terminator::Branch { then, els, .. }) = func.blocks[block].terminator.take() else { return };
-            func.blocks[block].terminator = Some(Terminator::Jump(if value { then } else { els }));
-        }
-    }
+fn decide_branch(func: &mut Function, block: Block, value: bool) {
+    let Some(Terminator::Branch { then, els, .. }) = func.blocks[block].terminator.take() else { return };
+    func.blocks[block].terminator = Some(Terminator::Jump(if value { then } else { els }));
 }

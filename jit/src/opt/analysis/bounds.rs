@@ -7,27 +7,30 @@
 //! Why a parameter may be assumed within its bound on the way back to itself: whatever is asked below its expansion is asked at the edges that lead to it, so it is about an earlier visit of its block. The other side of the inequality must be
 //! the same on all these visits: its definition strictly dominates the block.
 
+mod operations;
+
 use super::conditions::{Conditions, Constraint, Known, Place, Term};
 use super::defs::Def;
-use super::induction::{MAX_LENGTH, edge_arg};
+use super::induction::{Facts, edge_arg};
+use super::loops::LoopId;
 use crate::ir::*;
 use std::cell::{Cell, RefCell};
 
 /// Nested steps of a proof.
 const DEPTH: usize = 40;
-/// All steps of a proof.
-const STEPS: u32 = 600;
 
 /// Conditions on one value that are looked at.
 const KNOWN: usize = 64;
+/// Things that one proof may assume.
+const ASSUMPTIONS: usize = 6;
 /// Blocks that lead to a parameter.
 const WAYS: usize = 16;
 
 /// 2^63: no `Int` is larger in size.
 pub(super) const LIMIT: i128 = 1 << 63;
 
-/// Sums of two integers below this (in size) do not wrap.
-const HALF: i128 = 1 << 62;
+/// A question about the same value with so much more slack is another one: whether a sum wraps.
+const APART: i128 = 1 << 61;
 
 /// `Up`: x <= t + slack. `Down`: x >= t - slack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,19 +94,46 @@ impl Goal {
 struct Open {
     x: Value,
     goal: Goal,
+    /// What is not known of values from outside of the loop may be assumed.
+    assuming: bool,
     /// It is a parameter, and its arguments are looked at.
     expanding: bool,
 }
 
+/// What has to be tested before a loop so that a proof holds in it: `x <= target + slack` or `x >= target - slack`, of values from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assumption {
+    pub side: Side,
+    pub x: Value,
+    pub target: Term,
+    pub slack: i128,
+}
+
 pub struct Bounds<'a> {
     conditions: &'a Conditions<'a>,
+    limit: u32,
     open: RefCell<Vec<Open>>,
     steps: Cell<u32>,
+    /// The loop before which more can be tested, while the proof is about values in it.
+    assuming: Cell<Option<LoopId>>,
+    assumed: RefCell<Vec<Assumption>>,
 }
 
 impl<'a> Bounds<'a> {
-    pub fn new(conditions: &'a Conditions<'a>) -> Bounds<'a> {
-        Bounds { conditions, open: RefCell::default(), steps: Cell::new(0) }
+    /// No question takes more than so many steps.
+    pub fn new(conditions: &'a Conditions<'a>, limit: u32) -> Bounds<'a> {
+        let (open, assumed) = (RefCell::default(), RefCell::default());
+        Bounds { conditions, limit, open, steps: Cell::new(0), assuming: Cell::new(None), assumed }
+    }
+
+    /// What `proof` gives, where what is asked of values from outside of the loop may be assumed; and what was.
+    /// An assumption is about the values when the loop is entered. So proofs about values in the loop, which other rounds of an outer loop may have left without a test, are not part of proofs about values outside.
+    pub fn assuming(&self, id: LoopId, proof: impl FnOnce() -> bool) -> Option<Vec<Assumption>> {
+        self.assumed.borrow_mut().clear();
+        self.assuming.set(Some(id));
+        let proven = proof();
+        self.assuming.set(None);
+        proven.then(|| self.assumed.take())
     }
 
     /// Whether `x <= target + more` is proven.
@@ -117,7 +147,7 @@ impl<'a> Bounds<'a> {
     }
 
     fn ask(&self, x: Value, goal: Goal) -> bool {
-        self.steps.set(STEPS);
+        self.steps.set(self.limit);
         let (target, c) = self.conditions.term(goal.target);
         self.prove(x, Goal { target, slack: goal.slack + goal.side.sign() * c, ..goal })
     }
@@ -136,17 +166,72 @@ impl<'a> Bounds<'a> {
         if goal.target == Term::Zero && goal.slack >= LIMIT - i128::from(goal.side == Side::Up) {
             return true;
         }
+        match self.assuming.get() {
+            Some(id) if self.is_outside(id, x, goal.target) => {
+                self.assuming.set(None);
+                let proven = self.search(x, goal);
+                self.assuming.set(Some(id));
+                proven || self.assume(x, goal)
+            }
+            _ => self.attempt(|| self.search(x, goal)),
+        }
+    }
+
+    fn is_outside(&self, id: LoopId, x: Value, target: Term) -> bool {
+        let Facts { loops, defs, dominators, .. } = self.conditions.facts;
+        let header = loops.loops[id].header;
+        let outside = |v| defs.block(v).is_some_and(|b| !loops.contains(id, b) && dominators.dominates(b, header));
+        outside(x) && !matches!(target, Term::Value(t) if !outside(t))
+    }
+
+    fn assume(&self, x: Value, goal: Goal) -> bool {
+        let Goal { side, target, slack, .. } = goal;
+        let assumed = self.assumed.borrow().clone();
+        let mode = self.assuming.take();
+        // One that was made before may say more.
+        let is_implied = assumed.iter().filter(|a| (a.side, a.x) == (side, x)).any(|a| match a.target {
+            t if t == target => a.slack <= slack,
+            Term::Value(t) => target == Term::Zero && self.prove(t, goal.with(-a.slack)),
+            Term::Zero => false,
+        });
+        self.assuming.set(mode);
+        if !is_implied {
+            self.assumed.borrow_mut().push(Assumption { side, x, target, slack });
+        }
+        self.assumed.borrow().len() <= ASSUMPTIONS
+    }
+
+    /// Forgets what a proof that fails has assumed.
+    fn attempt(&self, proof: impl FnOnce() -> bool) -> bool {
+        let before = self.assumed.borrow().len();
+        let proven = proof();
+        if !proven {
+            self.assumed.borrow_mut().truncate(before);
+        }
+        proven
+    }
+
+    fn search(&self, x: Value, goal: Goal) -> bool {
         let Some(steps) = self.steps.get().checked_sub(1) else { return false };
         self.steps.set(steps);
+        let assuming = self.assuming.get().is_some();
         {
             let mut open = self.open.borrow_mut();
             if open.len() >= DEPTH {
                 return false;
             }
-            if let Some(open) = open.iter().rev().find(|o| (o.x, o.goal.side, o.goal.target) == (x, goal.side, goal.target)) {
-                return open.expanding && goal.slack >= open.goal.slack;
+            let mut same_visit = true;
+            for open in open.iter().rev() {
+                let is_same = (open.x, open.goal.side, open.goal.target) == (x, goal.side, goal.target);
+                if is_same && open.expanding {
+                    return goal.slack >= open.goal.slack && open.assuming == assuming;
+                }
+                if is_same && same_visit && goal.slack <= open.goal.slack + APART {
+                    return false;
+                }
+                same_visit &= !open.expanding;
             }
-            open.push(Open { x, goal, expanding: false });
+            open.push(Open { x, goal, assuming, expanding: false });
         }
         let proven = self.by_conditions(x, goal) || self.by_definition(x, goal);
         self.open.borrow_mut().pop();
@@ -190,7 +275,7 @@ impl<'a> Bounds<'a> {
         let is_direct = |k: &&Known| k.other == goal.target && k.by <= goal.slack;
         let is_granted = |k: &Known| k.needs.is_none_or(|(side, value, slack)| self.prove(value, goal.absolute(side, slack)));
         found.iter().filter(is_direct).any(is_granted)
-            || found.iter().filter(|k| !is_direct(k)).any(|k| self.via(k.other, k.by, goal) && is_granted(k))
+            || found.iter().filter(|k| !is_direct(k)).any(|k| self.attempt(|| self.via(k.other, k.by, goal) && is_granted(k)))
     }
 
     fn by_definition(&self, x: Value, goal: Goal) -> bool {
@@ -231,116 +316,5 @@ impl<'a> Bounds<'a> {
             });
             proven
         })
-    }
-
-    fn by_op(&self, op: &Op, goal: Goal) -> bool {
-        let between = |low: i128, high: i128| self.constant(if goal.side == Side::Up { high } else { low }, goal);
-        match *op {
-            Op::ArrayLen(..) => between(0, i128::from(MAX_LENGTH) - 1),
-            Op::LoadElem(ElemKind::Byte, ..) => between(0, 255),
-            Op::Unary(UnaryOp::BoolToInt, _) => between(0, 1),
-            Op::Unary(UnaryOp::PopCount | UnaryOp::LeadingZeros | UnaryOp::TrailingZeros, _) => between(0, 64),
-            Op::CheckIndex { index, length, .. } => {
-                let within = match goal.side {
-                    Side::Up => self.prove(length, goal.with(1)),
-                    Side::Down => self.constant(0, goal),
-                };
-                within || self.prove(index, goal)
-            }
-            Op::Select { cond, then, els } => {
-                let arm = |v, is| self.prove(v, Goal { at: Point { extra: Extra::Cond(cond, is), ..goal.at }, ..goal });
-                arm(then, true) && arm(els, false)
-            }
-            Op::Binary(BinaryOp::IAdd, a, b) => match self.conditions.facts.plus_const(op) {
-                Some((y, n)) => self.offset(y, n.into(), goal),
-                None => self.sum(a, b, goal) || self.sum(b, a, goal),
-            },
-            Op::Binary(BinaryOp::ISub, a, b) => match self.conditions.facts.plus_const(op) {
-                // The negation of the smallest `Int` does not fit.
-                Some((_, i64::MIN)) => false,
-                Some((y, n)) => self.offset(y, n.into(), goal),
-                None => self.difference(a, b, goal),
-            },
-            Op::Binary(op, a, b) => self.by_binary(op, a, b, goal),
-            _ => false,
-        }
-    }
-
-    fn by_binary(&self, op: BinaryOp, a: Value, b: Value, goal: Goal) -> bool {
-        let fixed = |n: i128| self.constant(n, goal);
-        let like = |v: Value| self.prove(v, goal) && self.not_negative(v, goal);
-        let from_zero = || fixed(0) && self.not_negative(a, goal);
-        let right = self.conditions.int_const(b);
-        let up = goal.side == Side::Up;
-        match op {
-            BinaryOp::IAnd if up => like(a) || like(b),
-            BinaryOp::IAnd => fixed(0) && (self.not_negative(a, goal) || self.not_negative(b, goal)),
-            BinaryOp::IRem if up => like(a) || self.below_divisor(b, goal),
-            BinaryOp::IRem => from_zero() || right.is_some_and(|n| n != 0 && fixed(1 - i128::from(n).abs())),
-            BinaryOp::IUShr if right.is_some_and(|n| n & 63 != 0) => {
-                let bits = 64 - (right.unwrap_or(0) & 63);
-                if up { fixed((1 << bits) - 1) || like(a) } else { fixed(0) }
-            }
-            BinaryOp::IDiv | BinaryOp::IShr if self.is_half(op, right) && self.middle(a, goal) => true,
-            BinaryOp::IDiv if right.is_none_or(|n| n <= 0) => false,
-            BinaryOp::IDiv | BinaryOp::IShr | BinaryOp::IUShr => {
-                if up {
-                    like(a)
-                } else {
-                    from_zero()
-                }
-            }
-            BinaryOp::IMul => {
-                let is_small = |v| self.not_negative(v, goal) && self.prove(v, goal.absolute(Side::Up, 1 << 31));
-                !up && fixed(0) && is_small(a) && is_small(b)
-            }
-            _ => false,
-        }
-    }
-
-    /// A remainder that exists is smaller than what is divided by.
-    fn below_divisor(&self, divisor: Value, goal: Goal) -> bool {
-        match self.conditions.int_const(divisor) {
-            Some(n) => n != 0 && self.constant(i128::from(n).abs() - 1, goal),
-            None => self.prove(divisor, goal.with(1)) && self.not_negative(divisor, goal),
-        }
-    }
-
-    fn is_half(&self, op: BinaryOp, right: Option<i64>) -> bool {
-        right == Some(if op == BinaryOp::IDiv { 2 } else { 1 })
-    }
-
-    /// `y + n`, which may wrap.
-    fn offset(&self, y: Value, n: i128, goal: Goal) -> bool {
-        let by = goal.side.sign() * n;
-        let room = LIMIT - i128::from(goal.side == Side::Down) - n.abs();
-        self.prove(y, goal.with(-by)) && (by >= 0 || self.prove(y, goal.absolute(goal.side.other(), room)))
-    }
-
-    /// `p + q`, where `q` can only help, and nothing wraps.
-    fn sum(&self, p: Value, q: Value, goal: Goal) -> bool {
-        let has_room = |v| self.prove(v, goal.absolute(goal.side.other(), HALF - 1));
-        self.prove(p, goal) && self.prove(q, goal.absolute(goal.side, 0)) && has_room(p) && has_room(q)
-    }
-
-    /// `a - b`, where nothing negative is subtracted.
-    fn difference(&self, a: Value, b: Value, goal: Goal) -> bool {
-        match (goal.side, goal.target) {
-            (Side::Up, _) => self.prove(a, goal) && self.not_negative(b, goal) && self.not_negative(a, goal),
-            (Side::Down, Term::Zero) => {
-                let (target, c) = self.conditions.term(Term::Value(a));
-                let slack = goal.slack + c;
-                self.prove(b, Goal { side: Side::Up, target, slack, ..goal }) && self.not_negative(b, goal)
-            }
-            (Side::Down, Term::Value(_)) => false,
-        }
-    }
-
-    /// Half of a sum of what is not negative lies between its parts.
-    fn middle(&self, sum: Value, goal: Goal) -> bool {
-        let facts = &self.conditions.facts;
-        let Some(&Op::Binary(BinaryOp::IAdd, a, b)) = facts.defs.op(facts.func, sum) else { return false };
-        let fits = |v| self.prove(v, goal) && self.not_negative(v, goal) && self.prove(v, goal.absolute(Side::Up, HALF - 1));
-        fits(a) && fits(b)
     }
 }
