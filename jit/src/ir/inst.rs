@@ -356,6 +356,32 @@ impl IntCmp {
         })
     }
 
+    /// For which of less, equal, greater a signed comparison holds, as bits 0 to 2.
+    pub fn outcomes(self) -> Option<u8> {
+        Some(match self {
+            IntCmp::Lt => 0b001,
+            IntCmp::Eq => 0b010,
+            IntCmp::Gt => 0b100,
+            IntCmp::Le => 0b011,
+            IntCmp::Ne => 0b101,
+            IntCmp::Ge => 0b110,
+            IntCmp::Ult => return None,
+        })
+    }
+
+    /// The comparison that holds for these outcomes; `Err` where it holds for none or all.
+    pub fn with_outcomes(outcomes: u8) -> Result<IntCmp, bool> {
+        Ok(match outcomes & 0b111 {
+            0b001 => IntCmp::Lt,
+            0b010 => IntCmp::Eq,
+            0b100 => IntCmp::Gt,
+            0b011 => IntCmp::Le,
+            0b101 => IntCmp::Ne,
+            0b110 => IntCmp::Ge,
+            all => return Err(all != 0),
+        })
+    }
+
     /// What holds if this does, or if the operands are equal.
     pub fn or_equal(self) -> IntCmp {
         match self {

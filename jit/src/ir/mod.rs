@@ -14,7 +14,7 @@ pub mod printer;
 pub mod repair;
 pub mod rewrite;
 mod ssa;
-mod straighten;
+pub(crate) mod straighten;
 pub mod types;
 pub mod variables;
 pub mod verifier;

@@ -9,7 +9,7 @@ use super::module::Function;
 use cranelift_entity::SecondaryMap;
 
 /// `replace` is called for each block parameter that goes away, with the value it always had.
-pub(super) fn straighten(func: &mut Function, replace: &mut dyn FnMut(Value, Value)) {
+pub(crate) fn straighten(func: &mut Function, replace: &mut dyn FnMut(Value, Value)) {
     skip_empty_blocks(func);
     join_successors(func, replace);
 }

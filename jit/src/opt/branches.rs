@@ -1,6 +1,60 @@
-use super::Context;
+//! Control flow: what decides nothing goes.
+//!
+//! In: a function. Out: the same with fewer branches: those on constants and on what dominating branches tell ([`facts`]), ways through blocks that decide nothing for them ([`thread`], [`pass_on`]), small diamonds whose two sides are cheaper
+//! computed than chosen between ([`convert`]), straight lines joined.
+//!
+//! Invariants: no loop gains an entry; what throws, loads or is seen is never computed where it was not.
+
+mod convert;
+mod facts;
+mod fold;
+mod pass_on;
+mod thread;
+
+use super::{Context, dce};
+use crate::ir::rewrite::Aliases;
+use crate::ir::straighten::straighten;
 use crate::ir::*;
 
-pub fn run(_func: &mut Function, _cx: &Context<'_>) -> bool {
-    false
+/// What one round joins may be threaded through in the next.
+const ROUNDS: usize = 4;
+
+pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
+    let rounds = (0..ROUNDS).take_while(|_| round(func, cx)).count();
+    rounds > 0
+}
+
+fn round(func: &mut Function, cx: &Context<'_>) -> bool {
+    let folded = fold::run(func) | pass_on::run(func);
+    if folded {
+        func.rewrite(&Aliases::default());
+    }
+    let threaded = thread::run(func);
+    if threaded {
+        // What decided in copied blocks is computed for nobody now, and would make them look large.
+        dce::run(func, cx);
+    }
+    let joined = fold::run(func) | join(func);
+    let converted = convert::run(func);
+    if converted {
+        join(func);
+    }
+    folded | threaded | joined | converted
+}
+
+/// Joins straight lines, skips empty blocks, drops what cannot be reached.
+fn join(func: &mut Function) -> bool {
+    let before = func.layout.len();
+    let mut aliases = Aliases::default();
+    straighten(func, &mut |param, arg| aliases.replace(param, arg));
+    func.rewrite(&aliases);
+    func.layout.len() != before
+}
+
+/// Computes `op`, which cannot throw, at the block's end.
+fn append(func: &mut Function, block: Block, op: Op, ty: Ty) -> Value {
+    let (result, loc) = (func.values.push(ty), func.blocks[block].terminator_loc);
+    let inst = func.insts.push(InstData { op, result: Some(result), loc });
+    func.blocks[block].insts.push(inst);
+    result
 }

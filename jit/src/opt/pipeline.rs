@@ -13,7 +13,7 @@ use profiler::oracle::{InlineDecision, Oracle, TinyOnly, Verdict};
 use std::time::{Duration, Instant};
 
 /// Before inlining, and again after each round of it: makes bodies small and types known.
-pub const EARLY: &[Pass] = &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Dce];
+pub const EARLY: &[Pass] = &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Simplify, Pass::Gvn, Pass::Dce];
 
 /// After inlining.
 pub const LATE: &[Pass] = &[

@@ -9,6 +9,7 @@ pub mod defs;
 pub mod effects;
 pub mod hierarchy;
 pub mod induction;
+pub mod interval;
 pub mod linear;
 pub mod loops;
 pub mod non_null;

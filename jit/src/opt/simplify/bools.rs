@@ -107,8 +107,27 @@ impl Simplifier<'_> {
         match (inner(then), inner(els)) {
             (Some((then, _)), _) => op(Op::Select { cond, then, els }),
             (_, Some((_, els))) => op(Op::Select { cond, then, els }),
-            _ => None,
+            _ => self.shared_arm(cond, then, els),
         }
+    }
+
+    /// Two choices with an arm in common are one by both conditions, if the first may be negated for nothing.
+    fn shared_arm(&mut self, cond: Value, then: Value, els: Value) -> Rule {
+        let inner = |arm: Value| match self.def(arm) {
+            Some(&Op::Select { cond, then, els }) => Some((cond, then, els)),
+            _ => None,
+        };
+        let is_free = matches!(self.def(cond), Some(Op::ICmp(cmp, ..)) if cmp.negated().is_some());
+        let (negate, join, (second, x, y)) = match (inner(then), inner(els)) {
+            (_, Some(arm)) if arm.1 == then => (false, BinaryOp::BOr, arm),
+            (_, Some(arm)) if arm.2 == then && is_free => (true, BinaryOp::BAnd, arm),
+            (Some(arm), _) if arm.2 == els => (false, BinaryOp::BAnd, arm),
+            (Some(arm), _) if arm.1 == els && is_free => (true, BinaryOp::BOr, arm),
+            _ => return None,
+        };
+        let first = if negate { self.emit(Op::Unary(UnaryOp::BNot, cond)) } else { cond };
+        let both = self.emit(Op::Binary(join, first, second));
+        op(Op::Select { cond: both, then: x, els: y })
     }
 }
 

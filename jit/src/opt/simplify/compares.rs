@@ -157,8 +157,8 @@ impl Simplifier<'_> {
             (_, true) => g.swapped()?,
             _ => return self.interval(binary, (f, x, y), (g, p, q)),
         };
-        let (f, g) = (outcomes(f)?, outcomes(g)?);
-        match compare_of(match binary {
+        let (f, g) = (f.outcomes()?, g.outcomes()?);
+        match IntCmp::with_outcomes(match binary {
             BinaryOp::BAnd => f & g,
             BinaryOp::BOr => f | g,
             _ => f ^ g,
@@ -222,30 +222,4 @@ impl Bound {
             IntCmp::Eq | IntCmp::Ne | IntCmp::Ult => None,
         }
     }
-}
-
-/// For which of less, equal, greater a signed comparison holds, as bits 0 to 2.
-fn outcomes(cmp: IntCmp) -> Option<u8> {
-    Some(match cmp {
-        IntCmp::Lt => 0b001,
-        IntCmp::Eq => 0b010,
-        IntCmp::Gt => 0b100,
-        IntCmp::Le => 0b011,
-        IntCmp::Ne => 0b101,
-        IntCmp::Ge => 0b110,
-        IntCmp::Ult => return None,
-    })
-}
-
-/// The opposite of [`outcomes`]; `Err` where nothing needs comparing.
-fn compare_of(outcomes: u8) -> Result<IntCmp, bool> {
-    Ok(match outcomes {
-        0b001 => IntCmp::Lt,
-        0b010 => IntCmp::Eq,
-        0b100 => IntCmp::Gt,
-        0b011 => IntCmp::Le,
-        0b101 => IntCmp::Ne,
-        0b110 => IntCmp::Ge,
-        all => return Err(all != 0),
-    })
 }
