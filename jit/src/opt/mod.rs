@@ -34,6 +34,7 @@ mod pipeline;
 mod polls;
 mod ranges;
 mod rotate;
+mod rounds;
 mod simplify;
 mod strength;
 mod unroll;
@@ -90,8 +91,10 @@ passes! {
     Ranges "ranges" ranges;
     /// Multiplications of induction variables become additions.
     Strength "strength" strength;
-    /// Short loops repeat their body.
+    /// Short loops of a known number of rounds become straight code.
     Unroll "unroll" unroll;
+    /// Short inner loops do several rounds for one test and one poll.
+    Rounds "rounds" rounds;
     /// Stores into objects that the collector knows are new need no barrier.
     Barriers "barriers" barriers;
     /// Short, bounded loops need no poll.
