@@ -1,11 +1,12 @@
 //! One function through Cranelift: CLIF in, code with relocations applied and its metadata out.
 //!
-//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`]
+//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`].
 //!
 //! Settings follow measurements: no mid-end in the baseline tier (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
-//! large functions get that one nevertheless (`Options::large_function`).
+//! large functions get that one nevertheless (`Options::large_function`). The optimizing tier has Cranelift's mid-end, too, for what is not done before it (division by constants, shared constants and addresses).
 
 use super::api::{NativeError, Options};
+use super::placement;
 use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
 use super::translate::{Env, Site, Sites, namespace, translate};
 use super::trap::TrapKind;
@@ -22,6 +23,8 @@ use cranelift_frontend::FunctionBuilderContext;
 pub struct Code {
     pub bytes: Vec<u8>,
     pub align: usize,
+    /// How far into a line of the instruction cache it wants to start.
+    pub lead: usize,
     pub calls: Vec<DirectCall>,
     pub meta: CodeMetadata,
 }
@@ -100,9 +103,10 @@ impl Compiler {
         }
         let meta = metadata(compiled, &sites, func, &env.module.funcs[func]).map_err(fail)?;
         let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
+        let lead = if env.options.optimize { placement::start_in_line(&bytes, align) } else { 0 };
         let named = self.context.func.params.user_named_funcs();
         let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
-        Ok(Code { bytes, align, calls, meta })
+        Ok(Code { bytes, align, lead, calls, meta })
     }
 }
 

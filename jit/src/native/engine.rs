@@ -147,7 +147,7 @@ impl Engine {
 
     fn compile_into_region(&self, compiler: &mut Compiler, func: FuncId) -> Result<u64, NativeError> {
         let code = compiler.compile(self.env(), func)?;
-        let place = self.region.place(&code.bytes, code.align, |address, bytes| {
+        let place = self.region.place(&code.bytes, code.align, code.lead, |address, bytes| {
             code.relocate(address, bytes, |name| self.resolve(name));
         });
         let entry = place.ok_or_else(|| NativeError::Memory("code: the region is full".into()))?;

@@ -101,10 +101,10 @@ impl CodeRegion {
         self.size
     }
 
-    /// Copies code in; `fix` gets the code's address and the copy, to apply relocations. Returns the address; `None` when the region is full.
-    pub fn place(&self, code: &[u8], align: usize, fix: impl FnOnce(u64, &mut [u8])) -> Option<u64> {
+    /// Copies code in, `lead` bytes behind the start of a granule; `fix` gets the code's address and the copy, to apply relocations. Returns the address; `None` when the region is full.
+    pub fn place(&self, code: &[u8], align: usize, lead: usize, fix: impl FnOnce(u64, &mut [u8])) -> Option<u64> {
         let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
-        let offset = next.next_multiple_of(align.max(GRANULE));
+        let offset = next.next_multiple_of(align.max(GRANULE)) + lead;
         let end = offset.checked_add(code.len()).filter(|&end| end <= self.size)?;
         *next = end;
         drop(next);

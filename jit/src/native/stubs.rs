@@ -478,7 +478,7 @@ impl Thunks {
             code.extend(distance.to_le_bytes());
             pad(&mut code, LAZY_SIZE);
         }
-        let start = region.place(&code, 64, |_, _| {}).ok_or_else(full)?;
+        let start = region.place(&code, 64, 0, |_, _| {}).ok_or_else(full)?;
         Ok(Thunks { stubs: start, builtins: start + builtins, lazy: start + lazy })
     }
 

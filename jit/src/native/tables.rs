@@ -274,8 +274,9 @@ impl CodeTables {
         }
         let pointer = (&raw const *version).cast_mut();
         let end = start + u64::from(len);
-        (start..end).step_by(GRANULE).for_each(|pc| self.granule(pc).unwrap().store(pointer, Ordering::Release));
-        let bytes = version.table_bytes() + meta.calls.len() * size_of::<Entry>() + len as usize / GRANULE * 8;
+        let first = start - (start - self.base) % GRANULE as u64;
+        (first..end).step_by(GRANULE).for_each(|pc| self.granule(pc).unwrap().store(pointer, Ordering::Release));
+        let bytes = version.table_bytes() + meta.calls.len() * size_of::<Entry>() + (end - first) as usize / GRANULE * 8;
         self.table_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         owned.versions.push(version);
     }
@@ -342,10 +343,10 @@ mod tests {
             let traps = vec![TrapRecord { offset: 3, kind: TrapKind::Null, loc: Loc(9) }];
             let meta =
                 CodeMetadata { func: FuncId::new(f as usize), loc: Loc(1), inlined: PrimaryMap::new(), frame_size: 32, calls, traps };
-            tables.add(base + f * 128, 70, meta);
+            tables.add(base + f * 192 + f % 64, 70, meta);
         }
         for f in 0..2000u64 {
-            let start = base + f * 128;
+            let start = base + f * 192 + f % 64;
             for at in 0..128u64 {
                 let found = tables.frame(start + at);
                 assert_eq!(found.is_some(), at > 0 && at % 9 == 0 && at / 9 <= f % 7, "function {f} at {at}");

@@ -209,8 +209,7 @@ impl Translator<'_, '_> {
             signature(&selector.params, selector.ret)
         });
         let flags = self.access(object, receiver, CLASS_WORD, Null::Throws);
-        let word = self.b.ins().load(types::I32, flags, receiver, CLASS_WORD);
-        let descriptor = self.descriptor(word);
+        let descriptor = self.descriptor(flags, receiver);
         let slot = VTABLE + 8 * self.env.layout.slot[selector] as i32;
         Target::Address(self.b.ins().load(types::I64, MemFlagsData::trusted(), descriptor, slot), sig)
     }

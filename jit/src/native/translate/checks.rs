@@ -189,13 +189,13 @@ impl Translator<'_, '_> {
     /// Whether an object that is not null is of the class or below it.
     fn is_instance(&mut self, class: ClassId, object: Value) -> Value {
         let trusted = MemFlagsData::trusted();
-        let word = self.b.ins().load(types::I32, trusted, object, CLASS_WORD);
         let (lo, hi) = self.env.layout.range[class];
         let is_interface = self.env.module.classes[class].kind == ClassKind::Interface;
         if !is_interface && hi == lo + 1 {
+            let word = self.b.ins().load(types::I32, trusted, object, CLASS_WORD);
             return self.b.ins().icmp_imm_u(IntCC::Equal, word, i64::from(self.env.class_word(class)));
         }
-        let descriptor = self.descriptor(word);
+        let descriptor = self.descriptor(trusted, object);
         if is_interface {
             let index = self.env.layout.interface_index[class];
             let table = self.b.ins().load(types::I64, trusted, descriptor, DESC_INTERFACES);
@@ -208,9 +208,9 @@ impl Translator<'_, '_> {
         self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, distance, i64::from(hi - lo))
     }
 
-    /// Address of the descriptor that a class word names.
-    pub(super) fn descriptor(&mut self, word: Value) -> Value {
-        let word = self.b.ins().uextend(types::I64, word);
+    /// Address of the descriptor that the object's class word names.
+    pub(super) fn descriptor(&mut self, flags: MemFlagsData, object: Value) -> Value {
+        let word = self.b.ins().uload32(flags, object, CLASS_WORD);
         match self.env.addresses.class_base {
             0 => word,
             base => {

@@ -1,9 +1,12 @@
-//! From SSA to CLIF, the baseline way: operation by operation, nothing moved and nothing merged.
+//! From SSA to CLIF, operation by operation: nothing is moved and nothing merged here.
 //!
 //! In: a function and where the program's parts lie. Out: CLIF, and the [`Site`]s that its source locations index.
 //!
 //! Invariants:
 //! - Every reference that is live where the collector may run stands in a stack slot then (`refs`, `liveness`). Addresses derived from references are computed where they are used.
+//!   Cranelift's optimizer may share and move these, but not over a safepoint: behind it the reference is another CLIF value (loaded from its slot, or a block's parameter where ways with and without a stop meet), so an address
+//!   computed from the old one is no equal of one computed from the new. Slots keep it apart from calls, because a call is a fence to it: it forwards no store over one and drops none before one.
+//! - Accesses to memory, calls and traps keep their order: only pure operations move, and no access is marked as movable.
 //! - Source locations are indices of sites (`sites`), which tables look up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
 //! - Blocks for rare events are cold and call stubs that keep all registers.
 //!
