@@ -1,7 +1,8 @@
 //! Control flow: what decides nothing goes.
 //!
 //! In: a function. Out: the same with fewer branches: those on constants and on what dominating branches tell ([`facts`]), ways through blocks that decide nothing for them ([`thread`], [`pass_on`]), small diamonds whose two sides are cheaper
-//! computed than chosen between ([`convert`]), straight lines joined.
+//! computed than chosen between ([`convert`]), straight lines joined, chains of comparisons
+//! with constants made switches.
 //!
 //! Invariants: no loop gains an entry; what throws, loads or is seen is never computed where it was not.
 
@@ -9,6 +10,7 @@ mod convert;
 mod facts;
 mod fold;
 mod pass_on;
+mod switch;
 mod thread;
 
 use super::{Context, dce};
@@ -35,7 +37,7 @@ fn round(func: &mut Function, cx: &Context<'_>) -> bool {
         dce::run(func, cx);
     }
     let joined = fold::run(func) | join(func);
-    let converted = convert::run(func);
+    let converted = convert::run(func) | switch::run(func);
     if converted {
         join(func);
     }
