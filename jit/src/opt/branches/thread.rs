@@ -4,7 +4,8 @@
 //! together over several blocks, or a result that is compared with a constant, is never looked at where it is certain.
 //! A walk down the dominator tree with [`Facts`]; each edge is looked at with what it tells and the arguments it passes. SSA form is repaired once after.
 //!
-//! Invariants: blocks are copied only up to [`COPIED`] instructions, none that calls, allocates or polls; never through a loop's header, nor from outside of a loop to its header: loops keep their entries.
+//! Invariants: blocks are copied only up to [`COPIED`] instructions, none that calls, allocates or polls; never through a loop's header, where what is known on the way back would be of the round before, nor from outside of a loop to
+//! its header: loops keep their entries.
 
 use super::facts::Facts;
 use crate::ir::copy::copy_region;
