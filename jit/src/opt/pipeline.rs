@@ -4,6 +4,7 @@
 
 use super::analysis::call_graph;
 use super::analysis::hierarchy::Hierarchy;
+use super::analysis::summaries::Summaries;
 use super::{Pass, PassSet, inline};
 use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
@@ -69,6 +70,8 @@ pub struct Context<'a> {
     pub hierarchy: &'a Hierarchy,
     /// Call sites that may reach each function, in the program as lowered.
     pub callers: &'a SecondaryMap<FuncId, u32>,
+    /// What calls may write, in the program as lowered.
+    pub summaries: &'a Summaries,
     /// The function that is worked on.
     pub func: FuncId,
 }
@@ -116,16 +119,17 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
     };
     let mut module = module;
     let callers = call_graph::caller_counts(&module, &hierarchy);
+    let summaries = Summaries::new(&module, &hierarchy);
     for id in call_graph::bottom_up(&module, &hierarchy) {
         let mut func = module.funcs[id].clone();
-        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, func: id };
+        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id };
         pipeline.passes(EARLY, &mut func, &cx);
         pipeline.inline(&mut func, &cx, &TinyOnly(oracle));
         module.funcs[id] = func;
     }
     // What was refused there, the policy itself is asked about now.
     pipeline.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
-    let roots = pipeline.roots(&module, &hierarchy, &callers, oracle);
+    let roots = pipeline.roots(&module, &hierarchy, &callers, &summaries, oracle);
     for (id, func) in roots {
         module.funcs[id] = func;
     }
@@ -151,6 +155,7 @@ impl Pipeline {
         module: &Module,
         hierarchy: &Hierarchy,
         callers: &SecondaryMap<FuncId, u32>,
+        summaries: &Summaries,
         oracle: &dyn Oracle,
     ) -> Vec<(FuncId, Function)> {
         let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
@@ -162,7 +167,7 @@ impl Pipeline {
                 continue;
             }
             let mut func = module.funcs[id].clone();
-            let cx = Context { module, hierarchy, callers, func: id };
+            let cx = Context { module, hierarchy, callers, summaries, func: id };
             match room {
                 0 => self.inline(&mut func, &cx, &TinyOnly(oracle)),
                 _ => self.inline(&mut func, &cx, oracle),
@@ -225,11 +230,12 @@ impl Pipeline {
 pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
     let hierarchy = Hierarchy::new(module);
     let callers = call_graph::caller_counts(module, &hierarchy);
+    let summaries = Summaries::new(module, &hierarchy);
     let mut changed = false;
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
             let mut func = module.funcs[id].clone();
-            changed |= pass.run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, func: id });
+            changed |= pass.run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id });
             module.funcs[id] = func;
         }
     }
@@ -240,11 +246,17 @@ pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
 pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle) -> Vec<InlineDecision> {
     let hierarchy = Hierarchy::new(module);
     let callers = call_graph::caller_counts(module, &hierarchy);
+    let summaries = Summaries::new(module, &hierarchy);
     let mut decisions = Vec::new();
     let mut inlined = Vec::new();
     for (id, func) in module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()) {
         let mut func = func.clone();
-        inline::run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, func: id }, oracle, &mut decisions);
+        inline::run(
+            &mut func,
+            &Context { module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id },
+            oracle,
+            &mut decisions,
+        );
         inlined.push((id, func));
     }
     inlined.into_iter().for_each(|(id, func)| module.funcs[id] = func);
