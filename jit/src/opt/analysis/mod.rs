@@ -14,6 +14,7 @@ pub mod linear;
 pub mod loops;
 pub mod memory;
 pub mod non_null;
+pub mod shape;
 pub mod size;
 pub mod summaries;
 pub mod type_flow;
