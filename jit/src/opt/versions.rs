@@ -171,8 +171,7 @@ fn plan_loop(conditions: &Conditions<'_>, bounds: &Bounds<'_>, id: LoopId, check
         }
     }
     let entering: Vec<Block> = preds[*header].iter().copied().filter(|&p| !loops.contains(id, p)).collect();
-    // What needs no test is not for two versions: it goes, or the search for its proof was cut short.
-    let is_new = !tests.is_empty() && !has_failed(&conditions.facts, *header, &tests);
+    let is_new = !proven.is_empty() && !has_failed(&conditions.facts, *header, &tests);
     is_new.then(|| Plan { header: *header, blocks: blocks.clone(), entering, tests, checks: proven })
 }
 
