@@ -37,6 +37,17 @@ fn the_optimized_form_is_shown() {
 }
 
 #[test]
+fn decisions_come_with_their_evidence() {
+    let (code, of_main, errors) = vm("inline", &["dump", "--stage", "inline", "--function", "main"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let line = of_main.lines().find(|l| l.contains("half")).unwrap_or_else(|| panic!("no decision about half:\n{of_main}"));
+    assert!(line.contains("inline tiny") && line.contains("main (") && line.contains(".lang:8:16)"), "{line}");
+    assert!(of_main.ends_with("inlined, tiny: not larger than the call\n"), "{of_main}");
+    let (_, none, _) = vm("inline-none", &["dump", "--stage", "inline", "--inline", "none", "--function", "main"]);
+    assert!(none.contains("called,  disabled: nothing is inlined"), "{none}");
+}
+
+#[test]
 fn a_list_names_passes() {
     let passes = |list: &str| {
         let (code, _, table) = vm("time", &["dump", "--stage", "opt", "--time-passes", list]);

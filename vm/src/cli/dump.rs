@@ -12,7 +12,6 @@ use crate::source::{Origin, SourceMap};
 use crate::syntax::{self, Positions};
 use jit::ir::{FuncId, Module, printer};
 use jit::opt::Optimized;
-use profiler::oracle::InlineDecision;
 
 pub fn run(args: &DumpArgs) -> u8 {
     if let Err(message) = fits(args) {
@@ -95,8 +94,8 @@ fn inline(args: &DumpArgs) -> u8 {
         Err(code) => return code,
     };
     let optimized = optimized(compiled.module, args);
-    let shown = |d: &InlineDecision| roots.as_ref().is_none_or(|roots| roots.contains(&d.root));
-    text::print(&decisions(&optimized.module, &compiled.map, &optimized.decisions, shown))
+    let shown = optimized.decisions.iter().filter(|d| roots.as_ref().is_none_or(|roots| roots.contains(&d.root)));
+    text::print(&decisions(&optimized.module, &compiled.map, shown))
 }
 
 /// Functions with this very name, or else those whose names contain it.

@@ -5,7 +5,7 @@
 use super::args::{InlineArg, OptArgs};
 use crate::runtime::Symbols;
 use crate::source::SourceMap;
-use jit::ir::{CallSiteId, Module};
+use jit::ir::{CallSiteId, FuncId, Module};
 use jit::opt::{self, Optimized, Options, PassSet, Timing};
 use profiler::oracle::{InlineDecision, NoInlining, Oracle, StaticOracle, Verdict};
 use std::collections::BTreeMap;
@@ -38,17 +38,17 @@ pub fn time_table(optimized: &Optimized) -> String {
 }
 
 /// How often each reason decided.
-pub fn verdicts(decisions: &[InlineDecision]) -> BTreeMap<Verdict, u64> {
+pub fn verdicts<'a>(decisions: impl Iterator<Item = &'a InlineDecision>) -> BTreeMap<Verdict, u64> {
     let mut counts = BTreeMap::new();
-    decisions.iter().for_each(|d| *counts.entry(d.verdict).or_default() += 1);
+    decisions.for_each(|d| *counts.entry(d.verdict).or_default() += 1);
     counts
 }
 
 /// `--stage inline`: a paragraph for each function, a line for each call in it that could be inlined: the decision, the reason, the callee with its size in SSA instructions, and the positions of the call and of those
 /// around it that were inlined before, innermost first.
-pub fn decisions(module: &Module, map: &SourceMap, decisions: &[InlineDecision], shown: impl Fn(&InlineDecision) -> bool) -> String {
-    let mut roots: Vec<(jit::ir::FuncId, Vec<&InlineDecision>)> = Vec::new();
-    for decision in decisions.iter().filter(|d| shown(d)) {
+pub fn decisions<'a>(module: &Module, map: &SourceMap, decisions: impl Iterator<Item = &'a InlineDecision> + Clone) -> String {
+    let mut roots: Vec<(FuncId, Vec<&InlineDecision>)> = Vec::new();
+    for decision in decisions.clone() {
         match roots.last_mut().filter(|(root, _)| *root == decision.root) {
             Some((_, lines)) => lines.push(decision),
             None => roots.push((decision.root, vec![decision])),

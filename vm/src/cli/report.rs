@@ -32,7 +32,7 @@ pub fn stats(times: &[(&'static str, Duration)], optimized: Option<&Optimized>, 
 fn opt_rows(out: &mut String, optimized: &Optimized) {
     row(out, "opt.time", &millis(optimized.total.as_nanos() as u64), "time in the optimizer, inlining included");
     row(out, "opt.inlining", &millis(optimized.inlining.time.as_nanos() as u64), "of it, in the inliner itself");
-    for (verdict, count) in verdicts(&optimized.decisions) {
+    for (verdict, count) in verdicts(optimized.decisions.iter()) {
         let (word, clause) = verdict.reason();
         let (name, what) = if verdict.is_inlined() { ("inline.yes", "calls inlined") } else { ("inline.no", "calls not inlined") };
         row(out, &format!("{name}.{word}"), &count.to_string(), &format!("{what}: {clause}"));
