@@ -3,7 +3,10 @@
 //! Every comparison interleaves its sides (A B A B …) and prints ratios with their spread, because the machines these run on are noisy. It runs the release `vm` that stands beside it
 //! in the target folder; build that first (`cargo build --release`).
 
+mod ablation;
+mod compile;
 mod gc;
+mod iterations;
 mod peers;
 mod polls;
 mod process;
@@ -39,6 +42,13 @@ enum What {
     },
     /// Benchmark samples against their twins in Java, C++ and JavaScript, as far as these are on the machine
     Peers(peers::Options),
+    /// What each pass of the optimizer buys: each benchmark sample with all passes and with one of them left out
+    Ablation(ablation::Options),
+    /// Compile time of the optimizing tier against the baseline tier's
+    Compile {
+        #[arg(long, default_value_t = 5)]
+        runs: usize,
+    },
 }
 
 fn main() -> std::process::ExitCode {
@@ -46,6 +56,8 @@ fn main() -> std::process::ExitCode {
         What::Startup { runs } => startup::run(runs),
         What::Polls { runs } => polls::run(runs),
         What::Gc { runs } => gc::run(runs),
+        What::Ablation(options) => ablation::run(&options),
+        What::Compile { runs } => compile::run(runs),
         What::Peers(options) => peers::run(&options),
     };
     match result {

@@ -4,12 +4,11 @@
 //! round beginning with another of them; a round gives one ratio for each peer, and the table the median of the rounds with the quartiles. Every run must print what
 //! ours prints, byte for byte.
 
-mod iterations;
 pub mod twins;
 
+use crate::iterations::Times;
 use crate::suite::{Benchmark, SUITE};
 use crate::{process, stats};
-use iterations::Times;
 use twins::{Language, Twins};
 
 #[derive(clap::Args)]
