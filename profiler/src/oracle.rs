@@ -180,7 +180,7 @@ impl Default for StaticOracle {
             small: 40,
             in_loop: 120,
             specializes: 150,
-            only_call: 300,
+            only_call: 100,
             root_limit: 3000,
             depth_limit: 12,
             recursion: RecursionLimits { levels: 3, size: 40, root_size: 400 },
@@ -282,10 +282,10 @@ mod tests {
         assert_eq!(decide(CallSiteFacts { constant_args: 1, ..facts(150) }), Inline(Accepted::Specializes));
         assert_eq!(decide(CallSiteFacts { fresh_args: 1, ..facts(150) }), Inline(Accepted::Specializes));
         assert_eq!(decide(CallSiteFacts { fresh_args: 1, ..facts(151) }), Call(Refused::CalleeTooLarge));
-        assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(300) }), Inline(Accepted::OnlyCall));
+        assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(100) }), Inline(Accepted::OnlyCall));
         assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(301) }), Call(Refused::CalleeTooLarge));
         let guarded = Certainty::Guarded { targets: 2 };
-        assert_eq!(decide(CallSiteFacts { callers: 1, certainty: guarded, ..facts(300) }), Call(Refused::CalleeTooLarge));
+        assert_eq!(decide(CallSiteFacts { callers: 1, certainty: guarded, ..facts(100) }), Call(Refused::CalleeTooLarge));
     }
 
     #[test]

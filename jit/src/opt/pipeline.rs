@@ -16,34 +16,42 @@ use std::time::{Duration, Instant};
 /// Before inlining, and again after each round of it: makes bodies small and types known.
 pub const EARLY: &[Pass] = &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Simplify, Pass::Gvn, Pass::Dce];
 
+/// One entry of a list of passes.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Once(Pass),
+    /// Again while it changes something, at most [`REPEATS`] times.
+    Repeat(&'static [Pass]),
+}
+
+use Step::{Once, Repeat};
+
+const REPEATS: usize = 3;
+
+/// What is equal becomes one: a load that goes makes checks equal, which makes more loads equal.
+const MERGE: Step = Repeat(&[Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads]);
+
 /// After inlining.
-pub const LATE: &[Pass] = &[
-    Pass::Rotate,
-    Pass::Simplify,
-    Pass::Branches,
-    Pass::Gvn,
-    Pass::Unroll,
-    Pass::Loads,
-    Pass::Escape,
-    Pass::Licm,
-    Pass::Ranges,
-    Pass::Simplify,
-    Pass::Branches,
-    Pass::Gvn,
-    Pass::Loads,
-    Pass::Dce,
-    Pass::Licm,
-    Pass::Unroll,
-    Pass::Strength,
-    Pass::Rounds,
-    Pass::Simplify,
-    Pass::Gvn,
-    Pass::Loads,
-    Pass::Branches,
-    Pass::Dce,
-    Pass::Polls,
-    Pass::Barriers,
-    Pass::Dce,
+const LATE: &[Step] = &[
+    Once(Pass::Rotate),
+    MERGE,
+    Once(Pass::Unroll),
+    Once(Pass::Escape),
+    MERGE,
+    Once(Pass::Dce),
+    Once(Pass::Licm),
+    Once(Pass::Ranges),
+    MERGE,
+    Once(Pass::Dce),
+    Once(Pass::Licm),
+    Once(Pass::Unroll),
+    Once(Pass::Strength),
+    Once(Pass::Rounds),
+    MERGE,
+    Once(Pass::Dce),
+    Once(Pass::Polls),
+    Once(Pass::Barriers),
+    Once(Pass::Dce),
 ];
 
 /// Where unrolling changed something: folds what is constant in each round.
@@ -88,6 +96,8 @@ pub struct Timing {
 #[derive(Debug)]
 pub struct Optimized {
     pub module: Module,
+    /// The functions that are still called: not those that are inlined wherever they were. Only these went through all passes.
+    pub called: Vec<FuncId>,
     /// In the order in which they were made.
     pub decisions: Vec<InlineDecision>,
     /// By [`Pass`], in the order of [`Pass::ALL`].
@@ -104,8 +114,7 @@ const GROWTH: usize = 10;
 const GROWTH_BASE: usize = 50_000;
 
 /// Between rounds of inlining.
-const CLEAN_UP: &[Pass] =
-    &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads, Pass::Escape, Pass::Simplify, Pass::Branches, Pass::Dce];
+const CLEAN_UP: &[Step] = &[Once(Pass::NullChecks), MERGE, Once(Pass::Escape), Once(Pass::Simplify), Once(Pass::Branches), Once(Pass::Dce)];
 
 /// Optimizes a whole program.
 pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optimized {
@@ -130,11 +139,14 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
     // What was refused there, the policy itself is asked about now.
     pipeline.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
     let roots = pipeline.roots(&module, &hierarchy, &callers, &summaries, oracle);
+    let mut called = Vec::new();
     for (id, func) in roots {
         module.funcs[id] = func;
+        called.push(id);
     }
+    called.sort_unstable();
     let Pipeline { timings, inlining, decisions, .. } = pipeline;
-    Optimized { module, decisions, timings, inlining, total: start.elapsed() }
+    Optimized { module, called, decisions, timings, inlining, total: start.elapsed() }
 }
 
 fn instructions(func: &Function) -> usize {
@@ -173,7 +185,7 @@ impl Pipeline {
                 _ => self.inline(&mut func, &cx, oracle),
             }
             room = room.saturating_sub(instructions(&func));
-            self.passes(LATE, &mut func, &cx);
+            self.steps(LATE, &mut func, &cx);
             inline::drop_unused(&mut func);
             call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, hierarchy, op)));
             roots.push((id, func));
@@ -194,7 +206,16 @@ impl Pipeline {
             if !changed {
                 return;
             }
-            self.passes(CLEAN_UP, func, cx);
+            self.steps(CLEAN_UP, func, cx);
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step], func: &mut Function, cx: &Context<'_>) {
+        for &step in steps {
+            match step {
+                Once(pass) => _ = self.passes(&[pass], func, cx),
+                Repeat(passes) => _ = (0..REPEATS).any(|_| !self.passes(passes, func, cx)),
+            }
         }
     }
 

@@ -74,35 +74,41 @@ fn syntax(args: &DumpArgs) -> u8 {
 
 fn ir(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
-    let module = match args.stage {
-        Stage::Opt => &optimized(compiled.module, args).module,
-        _ => &compiled.module,
+    let (module, all) = if args.stage == Stage::Opt {
+        let Optimized { module, called, .. } = optimized(compiled.module, args);
+        (module, called)
+    } else if args.function.is_none() {
+        return text::print(&compiled.module.to_string());
+    } else {
+        let all = with_body(&compiled.module);
+        (compiled.module, all)
     };
-    match &args.function {
-        None => text::print(&module.to_string()),
-        Some(name) => match selected(module, name) {
-            Ok(funcs) => text::print(&funcs.iter().map(|&f| printer::print_function(module, f) + "\n").collect::<String>()),
-            Err(code) => code,
-        },
+    match selected(&module, all, args.function.as_deref()) {
+        Ok(funcs) => text::print(&funcs.iter().map(|&f| printer::print_function(&module, f) + "\n").collect::<String>()),
+        Err(code) => code,
     }
+}
+
+fn with_body(module: &Module) -> Vec<FuncId> {
+    module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()).map(|(id, _)| id).collect()
 }
 
 fn inline(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
-    let roots = match args.function.as_ref().map(|name| selected(&compiled.module, name)).transpose() {
+    let roots = match selected(&compiled.module, with_body(&compiled.module), args.function.as_deref()) {
         Ok(roots) => roots,
         Err(code) => return code,
     };
     let optimized = optimized(compiled.module, args);
-    let shown = optimized.decisions.iter().filter(|d| roots.as_ref().is_none_or(|roots| roots.contains(&d.root)));
+    let shown = optimized.decisions.iter().filter(|d| roots.contains(&d.root));
     text::print(&decisions(&optimized.module, &compiled.map, shown))
 }
 
-/// Functions with this very name, or else those whose names contain it.
-fn selected(module: &Module, name: &str) -> Result<Vec<FuncId>, u8> {
-    let matching = |test: &dyn Fn(&str) -> bool| -> Vec<FuncId> {
-        module.funcs.iter().filter(|(_, f)| !f.layout.is_empty() && test(&f.name)).map(|(id, _)| id).collect()
-    };
+/// Those of `all` with this very name, or else those whose names contain it; all without a name.
+fn selected(module: &Module, all: Vec<FuncId>, name: Option<&str>) -> Result<Vec<FuncId>, u8> {
+    let Some(name) = name else { return Ok(all) };
+    let matching =
+        |test: &dyn Fn(&str) -> bool| -> Vec<FuncId> { all.iter().copied().filter(|&id| test(&module.funcs[id].name)).collect() };
     let exact = matching(&|n| n == name);
     let found = if exact.is_empty() { matching(&|n| n.contains(name)) } else { exact };
     if !found.is_empty() {
@@ -110,7 +116,9 @@ fn selected(module: &Module, name: &str) -> Result<Vec<FuncId>, u8> {
     }
     let similar = crate::diag::suggest(name, module.funcs.values().map(|f| &*f.name));
     let hint = similar.map(|s| format!(" (did you mean {s}?)")).unwrap_or_default();
-    text::complain(&format!("error: the program has no function {name}{hint}; functions that are never called are not compiled\n"));
+    text::complain(&format!(
+        "error: the program has no function {name}{hint}; functions that are never called, or inlined wherever they are, are not compiled\n"
+    ));
     Err(super::FAILURE)
 }
 
@@ -122,16 +130,18 @@ fn native(args: &DumpArgs) -> u8 {
     use std::sync::Arc;
 
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
-    let all: Vec<FuncId> = compiled.module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()).map(|(id, _)| id).collect();
-    let funcs = match &args.function {
-        None => all,
-        Some(name) => match selected(&compiled.module, name) {
-            Ok(funcs) => funcs,
-            Err(code) => return code,
-        },
-    };
     let optimize = args.tier == Some(CodeTier::Opt);
-    let module = if optimize { optimized(compiled.module, args).module } else { compiled.module };
+    let (module, all) = if optimize {
+        let Optimized { module, called, .. } = optimized(compiled.module, args);
+        (module, called)
+    } else {
+        let all = with_body(&compiled.module);
+        (compiled.module, all)
+    };
+    let funcs = match selected(&module, all, args.function.as_deref()) {
+        Ok(funcs) => funcs,
+        Err(code) => return code,
+    };
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let dumped =
