@@ -12,6 +12,7 @@ use crate::source::{Origin, SourceMap};
 use crate::syntax::{self, Positions};
 use jit::ir::{FuncId, Module, printer};
 use jit::opt::Optimized;
+use profiler::oracle::{InlineDecision, Verdict};
 
 pub fn run(args: &DumpArgs) -> u8 {
     if let Err(message) = fits(args) {
@@ -74,16 +75,18 @@ fn syntax(args: &DumpArgs) -> u8 {
 
 fn ir(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
-    let (module, all) = if args.stage == Stage::Opt {
-        let Optimized { module, called, .. } = optimized(compiled.module, args);
-        (module, called)
-    } else if args.function.is_none() {
+    let name = args.function.as_deref();
+    let (module, funcs) = if args.stage == Stage::Opt {
+        let optimized = optimized(compiled.module, args);
+        let funcs = selected_optimized(&optimized, name);
+        (optimized.module, funcs)
+    } else if name.is_none() {
         return text::print(&compiled.module.to_string());
     } else {
-        let all = with_body(&compiled.module);
-        (compiled.module, all)
+        let funcs = selected(&compiled.module, with_body(&compiled.module), name);
+        (compiled.module, funcs)
     };
-    match selected(&module, all, args.function.as_deref()) {
+    match funcs {
         Ok(funcs) => text::print(&funcs.iter().map(|&f| printer::print_function(&module, f) + "\n").collect::<String>()),
         Err(code) => code,
     }
@@ -102,6 +105,22 @@ fn inline(args: &DumpArgs) -> u8 {
     let optimized = optimized(compiled.module, args);
     let shown = optimized.decisions.iter().filter(|d| roots.contains(&d.root));
     text::print(&decisions(&optimized.module, &compiled.map, shown))
+}
+
+/// As [`selected`], of the functions that are still called. One with this very name that is not, because it is inlined wherever it was, is shown where it is inlined.
+fn selected_optimized(optimized: &Optimized, name: Option<&str>) -> Result<Vec<FuncId>, u8> {
+    let Optimized { module, called, decisions, .. } = optimized;
+    if let Some(name) = name.filter(|name| !called.iter().any(|&id| &*module.funcs[id].name == *name)) {
+        let inlined = |d: &&InlineDecision| matches!(d.verdict, Verdict::Inline(_)) && &*module.funcs[d.callee].name == name;
+        let mut roots: Vec<FuncId> = decisions.iter().filter(inlined).map(|d| d.root).filter(|root| called.contains(root)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        if !roots.is_empty() {
+            text::complain(&format!("note: {name} is inlined wherever it is called; these functions contain it\n"));
+            return Ok(roots);
+        }
+    }
+    selected(module, called.clone(), name)
 }
 
 /// Those of `all` with this very name, or else those whose names contain it; all without a name.
@@ -131,17 +150,16 @@ fn native(args: &DumpArgs) -> u8 {
 
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
     let optimize = args.tier == Some(CodeTier::Opt);
-    let (module, all) = if optimize {
-        let Optimized { module, called, .. } = optimized(compiled.module, args);
-        (module, called)
+    let name = args.function.as_deref();
+    let (module, funcs) = if optimize {
+        let optimized = optimized(compiled.module, args);
+        let funcs = selected_optimized(&optimized, name);
+        (optimized.module, funcs)
     } else {
-        let all = with_body(&compiled.module);
-        (compiled.module, all)
+        let funcs = selected(&compiled.module, with_body(&compiled.module), name);
+        (compiled.module, funcs)
     };
-    let funcs = match selected(&module, all, args.function.as_deref()) {
-        Ok(funcs) => funcs,
-        Err(code) => return code,
-    };
+    let Ok(funcs) = funcs else { return super::FAILURE };
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let dumped =
