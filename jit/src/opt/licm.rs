@@ -18,6 +18,7 @@ use super::analysis::effects::{cannot_throw, is_pure};
 use super::analysis::loops::{LoopId, Loops, predecessors};
 use super::analysis::memory::Memory;
 use super::analysis::shape::{Shape, Shapes};
+use super::analysis::types::Types;
 use crate::ir::dominators::Dominators;
 use crate::ir::rewrite::{Aliases, reachable_blocks};
 use crate::ir::*;
@@ -61,6 +62,7 @@ struct Hoisting<'a> {
     memory: Memory<'a>,
     loops: Loops,
     preds: SecondaryMap<Block, Vec<Block>>,
+    types: Types,
     /// Where operations that moved stand now.
     moved: SecondaryMap<Inst, PackedOption<Block>>,
     changed: bool,
@@ -75,7 +77,8 @@ impl<'a> Hoisting<'a> {
         }
         let memory = Memory::new(func, cx.module, cx.summaries);
         let (defs, preds, moved) = (Defs::new(func), predecessors(func), SecondaryMap::with_capacity(func.insts.len()));
-        Some(Hoisting { cx, defs, memory, loops, preds, moved, changed: false })
+        let types = Types::new(cx.module, cx.hierarchy, cx.func, func);
+        Some(Hoisting { cx, types, defs, memory, loops, preds, moved, changed: false })
     }
 
     fn run(&mut self, func: &mut Function) {
@@ -201,7 +204,7 @@ impl<'a, 'b> Round<'a, 'b> {
     }
 
     fn has_shape(&self, func: &Function, op: &Op) -> bool {
-        let shapes = Shapes { module: self.at.cx.module, func, defs: &self.at.defs, preds: &self.at.preds };
+        let shapes = Shapes { module: self.at.cx.module, func, defs: &self.at.defs, preds: &self.at.preds, types: Some(&self.at.types) };
         Shape::of_access(op).is_some_and(|(object, shape)| shapes.has(object, shape))
     }
 

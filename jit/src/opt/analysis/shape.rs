@@ -1,9 +1,11 @@
 //! Whether an object must have the field or the elements that an access names, by where the object comes from.
 //!
-//! In: a function, a value. Out: an answer that holds wherever the value is defined. An access of an object whose class only a test proves has no such answer: above the test it would read past the end of another object, or take
+//! In: a function, a value, the classes that it can be of where they are known ([`Types`]). Out: an answer that holds wherever the value is defined. An access of an object whose class only a test proves has no such answer: above the test it would read past the end of another object, or take
 //! something else for a reference.
 
+use super::classes::Classes;
 use super::defs::{Def, Defs};
+use super::types::Types;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
@@ -37,11 +39,18 @@ pub struct Shapes<'a> {
     pub defs: &'a Defs,
     /// Of each block, in layout order.
     pub preds: &'a SecondaryMap<Block, Vec<Block>>,
+    pub types: Option<&'a Types>,
 }
 
 impl Shapes<'_> {
     /// The value is an object with this shape, or null.
     pub fn has(&self, value: Value, shape: Shape) -> bool {
+        if let Some(Classes::Of(classes)) = self.types.map(|types| types.of(value))
+            && !classes.is_empty()
+            && classes.iter().all(|&class| self.class_has(class, shape))
+        {
+            return true;
+        }
         let mut seen = vec![value];
         let mut next = 0;
         while let Some(&value) = seen.get(next) {

@@ -113,7 +113,7 @@ impl Candidate<'_> {
     fn can_be_outside(&self, block: Block, store: &Op) -> bool {
         let outside = |v: Value| self.defs.block(v).is_some_and(|b| !self.set.contains(&b));
         let has_shape = || {
-            let shapes = Shapes { module: self.cx.module, func: self.func, defs: self.defs, preds: self.preds };
+            let shapes = Shapes { module: self.cx.module, func: self.func, defs: self.defs, preds: self.preds, types: None };
             Shape::of_access(store).is_some_and(|(object, shape)| shapes.has(object, shape))
         };
         // Nothing in the loop throws or calls: every entry of it comes by the header's accesses.
