@@ -32,6 +32,8 @@ pub struct CallSiteFacts<'a> {
     pub recursion: u32,
     /// Loops of the root around the call.
     pub loop_depth: u32,
+    /// By how many orders of magnitude the call is expected to run less often than the program's hottest code: a guess from loops and recursion.
+    pub below_hottest: u32,
     /// Arguments that are constants.
     pub constant_args: u32,
     /// Arguments that are objects allocated in the root and used nowhere but here and in initializing them: they may vanish if the callee does not keep them.
@@ -65,6 +67,8 @@ pub enum Refused {
     TooDeep,
     Recursive,
     Cold,
+    /// Other code runs so much more often that it does not matter.
+    Rare,
     /// Too many classes to test for.
     Megamorphic,
 }
@@ -95,6 +99,7 @@ impl Verdict {
             Call(Refused::TooDeep) => ("too-deep", "too many calls deep"),
             Call(Refused::Recursive) => ("recursive", "the callee is in its own chain too often"),
             Call(Refused::Cold) => ("cold", "only on the way to an error"),
+            Call(Refused::Rare) => ("rare", "runs far less often than the program's loops"),
             Call(Refused::Megamorphic) => ("megamorphic", "too many classes to test for"),
         }
     }
@@ -160,6 +165,8 @@ pub struct StaticOracle {
     pub recursion: RecursionLimits,
     /// Classes to test for at one call.
     pub targets_limit: u32,
+    /// Orders of magnitude: what runs by more less often than the program's hottest code takes in nothing but tiny callees.
+    pub rare: u32,
 }
 
 /// Only a root takes in itself: elsewhere the first call of it that stays leads to code that does.
@@ -181,10 +188,11 @@ impl Default for StaticOracle {
             in_loop: 120,
             specializes: 150,
             only_call: 100,
-            root_limit: 3000,
+            root_limit: 1000,
             depth_limit: 12,
             recursion: RecursionLimits { levels: 3, size: 40, root_size: 400 },
             targets_limit: 3,
+            rare: 2,
         }
     }
 }
@@ -209,6 +217,9 @@ impl Oracle for StaticOracle {
         }
         if facts.is_cold {
             return Call(Refused::Cold);
+        }
+        if facts.below_hottest > self.rare {
+            return Call(Refused::Rare);
         }
         let limits = [
             (true, self.small, Accepted::Small),
@@ -256,6 +267,7 @@ mod tests {
             root_size: 100,
             recursion: 0,
             loop_depth: 0,
+            below_hottest: 0,
             constant_args: 0,
             fresh_args: 0,
             callers: 2,
@@ -295,9 +307,16 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_rarely_takes_in_only_what_is_tiny() {
+        assert_eq!(decide(CallSiteFacts { below_hottest: 2, ..facts(9) }), Inline(Accepted::Small));
+        assert_eq!(decide(CallSiteFacts { below_hottest: 3, ..facts(8) }), Inline(Accepted::Tiny));
+        assert_eq!(decide(CallSiteFacts { below_hottest: 3, loop_depth: 1, callers: 1, ..facts(9) }), Call(Refused::Rare));
+    }
+
+    #[test]
     fn roots_grow_up_to_a_limit() {
-        assert_eq!(decide(CallSiteFacts { root_size: 2980, ..facts(20) }), Inline(Accepted::Small));
-        assert_eq!(decide(CallSiteFacts { root_size: 2981, ..facts(20) }), Call(Refused::RootTooLarge));
+        assert_eq!(decide(CallSiteFacts { root_size: 980, ..facts(20) }), Inline(Accepted::Small));
+        assert_eq!(decide(CallSiteFacts { root_size: 981, ..facts(20) }), Call(Refused::RootTooLarge));
         assert_eq!(decide(CallSiteFacts { root_size: u32::MAX, ..facts(20) }), Call(Refused::RootTooLarge));
         assert_eq!(decide(CallSiteFacts { root_size: u32::MAX, ..facts(8) }), Inline(Accepted::Tiny));
     }

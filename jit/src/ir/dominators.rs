@@ -7,6 +7,7 @@
 use super::entities::Block;
 use super::module::Function;
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 const NONE: u32 = u32::MAX;
 
@@ -85,19 +86,20 @@ impl Dominators {
     }
 }
 
-fn successors(func: &Function, block: Block) -> Vec<Block> {
-    let mut successors = Vec::new();
-    if let Some(terminator) = &func.blocks[block].terminator {
-        terminator.for_each_edge(|edge| successors.push(edge.block));
-    }
-    successors
+/// The blocks that can be reached, in depth-first preorder: each after those that dominate it.
+pub fn preorder(func: &Function) -> Vec<Block> {
+    depth_first(func).0
+}
+
+fn for_each_successor(func: &Function, block: Block, mut f: impl FnMut(Block)) {
+    func.blocks[block].terminator.iter().for_each(|t| t.for_each_edge(|edge| f(edge.block)));
 }
 
 /// Preorder, its inverse, and each block's parent in the tree (by number).
 fn depth_first(func: &Function) -> (Vec<Block>, SecondaryMap<Block, u32>, Vec<u32>) {
-    let mut order = Vec::new();
+    let (mut order, mut parent) = (Vec::with_capacity(func.layout.len()), Vec::with_capacity(func.layout.len()));
     let mut number = SecondaryMap::with_default(NONE);
-    let mut parent = Vec::new();
+    number.resize(func.blocks.len());
     let mut work = vec![(func.entry(), 0)];
     while let Some((block, from)) = work.pop() {
         if number[block] != NONE {
@@ -107,20 +109,25 @@ fn depth_first(func: &Function) -> (Vec<Block>, SecondaryMap<Block, u32>, Vec<u3
         number[block] = this;
         order.push(block);
         parent.push(from);
-        work.extend(successors(func, block).into_iter().filter(|&b| number[b] == NONE).map(|b| (b, this)));
+        for_each_successor(func, block, |to| {
+            if number[to] == NONE {
+                work.push((to, this));
+            }
+        });
     }
     (order, number, parent)
 }
 
-fn predecessors(func: &Function, order: &[Block], number: &SecondaryMap<Block, u32>) -> Vec<Vec<u32>> {
-    let mut preds = vec![Vec::new(); order.len()];
+/// By number.
+fn predecessors(func: &Function, order: &[Block], number: &SecondaryMap<Block, u32>) -> Vec<SmallVec<[u32; 4]>> {
+    let mut preds = vec![SmallVec::new(); order.len()];
     for (i, &block) in order.iter().enumerate() {
-        successors(func, block).into_iter().for_each(|to| preds[number[to] as usize].push(i as u32));
+        for_each_successor(func, block, |to| preds[number[to] as usize].push(i as u32));
     }
     preds
 }
 
-fn immediate_dominators(parent: &[u32], preds: &[Vec<u32>]) -> Vec<u32> {
+fn immediate_dominators(parent: &[u32], preds: &[SmallVec<[u32; 4]>]) -> Vec<u32> {
     let count = parent.len();
     let mut idom = parent.to_vec();
     let mut semi: Vec<u32> = (0..count as u32).collect();

@@ -228,6 +228,31 @@ pub enum Terminator {
     Unreachable,
 }
 
+/// Operands of an operation in their order, by shared or by mutable reference.
+macro_rules! for_each_operand {
+    ($op:expr, $iter:ident, $f:expr) => {{
+        let mut f = $f;
+        match $op {
+            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) | Op::Poll => {}
+            Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a, _) | Op::ArrayLen(a, _) | Op::NullCheck(a) => f(a),
+            Op::InstanceOf(_, a) | Op::HasClass(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
+            Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(&mut f),
+            Op::StoreField { object: a, value: b, .. } | Op::CheckBounds(a, b) | Op::LoadElem(_, a, b) => {
+                [a, b].into_iter().for_each(&mut f)
+            }
+            Op::Select { cond: a, then: b, els: c } | Op::StoreElem(_, a, b, c, _) | Op::AtomicCas(_, a, b, c) => {
+                [a, b, c].into_iter().for_each(&mut f)
+            }
+            Op::CheckIndex { array, index, length } => [array, index, length].into_iter().for_each(&mut f),
+            Op::Atomic(_, _, a, b) => {
+                f(a);
+                b.$iter().for_each(&mut f);
+            }
+            Op::Call { args, .. } | Op::CallVirtual { args, .. } | Op::CallBuiltin { args, .. } => args.$iter().for_each(&mut f),
+        }
+    }};
+}
+
 impl Op {
     /// As the front end emits it, with all checks and barriers.
     pub fn load_field(field: FieldId, object: Value) -> Op {
@@ -306,27 +331,12 @@ impl Op {
 
     /// Calls `f` on every operand.
     pub fn for_each_arg(&self, mut f: impl FnMut(Value)) {
-        self.clone().for_each_arg_mut(|v| f(*v));
+        for_each_operand!(self, iter, |v: &Value| f(*v));
     }
 
     /// Calls `f` on every operand, which it may replace.
-    pub fn for_each_arg_mut(&mut self, mut f: impl FnMut(&mut Value)) {
-        match self {
-            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) | Op::Poll => {}
-            Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a, _) | Op::ArrayLen(a, _) | Op::NullCheck(a) => f(a),
-            Op::InstanceOf(_, a) | Op::HasClass(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
-            Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(f),
-            Op::StoreField { object: a, value: b, .. } | Op::CheckBounds(a, b) | Op::LoadElem(_, a, b) => [a, b].into_iter().for_each(f),
-            Op::Select { cond: a, then: b, els: c } | Op::StoreElem(_, a, b, c, _) | Op::AtomicCas(_, a, b, c) => {
-                [a, b, c].into_iter().for_each(f)
-            }
-            Op::CheckIndex { array, index, length } => [array, index, length].into_iter().for_each(f),
-            Op::Atomic(_, _, a, b) => {
-                f(a);
-                b.iter_mut().for_each(f);
-            }
-            Op::Call { args, .. } | Op::CallVirtual { args, .. } | Op::CallBuiltin { args, .. } => args.iter_mut().for_each(f),
-        }
+    pub fn for_each_arg_mut(&mut self, f: impl FnMut(&mut Value)) {
+        for_each_operand!(self, iter_mut, f);
     }
 }
 
@@ -449,8 +459,16 @@ impl Terminator {
     }
 
     /// Calls `f` on every edge.
-    pub fn for_each_edge(&self, f: impl FnMut(&BlockCall)) {
-        self.edges().for_each(f);
+    pub fn for_each_edge(&self, mut f: impl FnMut(&BlockCall)) {
+        match self {
+            Terminator::Jump(to) => f(to),
+            Terminator::Branch { then: a, els: b, .. } | Terminator::Try { normal: a, unwind: b, .. } => {
+                f(a);
+                f(b);
+            }
+            Terminator::Switch { targets, default, .. } => targets.iter().chain([default]).for_each(f),
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
+        }
     }
 
     /// Calls `f` on every edge, in the order of [`Terminator::for_each_edge`].

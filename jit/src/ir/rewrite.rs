@@ -27,8 +27,10 @@ pub fn reachable_blocks(func: &Function) -> EntitySet<Block> {
 /// Numbers blocks, values and instructions densely in layout order, and replaces values by what they stand for.
 pub fn renumber(mut func: Function, alias: &Aliases) -> Function {
     let mut block_map: SecondaryMap<Block, Block> = SecondaryMap::with_default(Block::new(0));
+    block_map.resize(func.blocks.len());
     let mut value_map: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
-    let mut values: PrimaryMap<Value, Ty> = PrimaryMap::new();
+    value_map.resize(func.values.len());
+    let mut values: PrimaryMap<Value, Ty> = PrimaryMap::with_capacity(func.values.len());
     for (i, &block) in func.layout.iter().enumerate() {
         block_map[block] = Block::new(i);
         let data = &func.blocks[block];
@@ -38,16 +40,18 @@ pub fn renumber(mut func: Function, alias: &Aliases) -> Function {
         }
     }
     let rename = |v: &mut Value| *v = value_map[alias.get(*v)].expect("a used value is defined");
-    let mut insts = PrimaryMap::new();
-    let mut blocks = PrimaryMap::new();
+    let mut insts = PrimaryMap::with_capacity(func.insts.len());
+    let mut blocks = PrimaryMap::with_capacity(func.layout.len());
     for &block in &func.layout {
         let BlockData { mut params, insts: old, terminator, terminator_loc } = std::mem::take(&mut func.blocks[block]);
         params.iter_mut().for_each(rename);
         let new = old.into_iter().map(|inst| {
-            let mut data = func.insts[inst].clone();
-            data.op.for_each_arg_mut(rename);
-            data.result.iter_mut().for_each(rename);
-            insts.push(data)
+            // An instruction stands in one place.
+            let InstData { op, result, loc } = &mut func.insts[inst];
+            let mut op = std::mem::replace(op, Op::Poll);
+            op.for_each_arg_mut(rename);
+            result.iter_mut().for_each(rename);
+            insts.push(InstData { op, result: *result, loc: *loc })
         });
         let new = new.collect();
         let mut terminator = terminator.expect("reachable blocks have one");

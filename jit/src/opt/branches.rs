@@ -13,6 +13,8 @@ mod pass_on;
 mod switch;
 mod thread;
 
+use super::analysis::defs::Defs;
+use super::analysis::loops::predecessors;
 use super::{Context, dce};
 use crate::ir::rewrite::Aliases;
 use crate::ir::straighten::straighten;
@@ -22,6 +24,9 @@ use crate::ir::*;
 const ROUNDS: usize = 4;
 
 pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
+    if func.layout.len() == 1 {
+        return false;
+    }
     let rounds = (0..ROUNDS).take_while(|_| round(func, cx)).count();
     rounds > 0
 }
@@ -36,21 +41,26 @@ fn round(func: &mut Function, cx: &Context<'_>) -> bool {
         // What decided in copied blocks is computed for nobody now, and would make them look large.
         dce::run(func, cx);
     }
-    let joined = fold::run(func) | join(func);
-    let converted = convert::run(func) | switch::run(func);
+    let folded_again = (folded || threaded) && fold::run(func);
+    let joined = join(func, folded_again);
+    let (preds, defs) = (predecessors(func), Defs::new(func));
+    let converted = convert::run(func, &preds, &defs) || switch::run(func, &preds, &defs);
     if converted {
-        join(func);
+        join(func, true);
     }
-    folded | threaded | joined | converted
+    folded | threaded | folded_again | joined | converted
 }
 
-/// Joins straight lines, skips empty blocks, drops what cannot be reached.
-fn join(func: &mut Function) -> bool {
+/// Joins straight lines, skips empty blocks, drops what cannot be reached; puts the function in order if it `is_changed` or that changed it.
+fn join(func: &mut Function, is_changed: bool) -> bool {
     let before = func.layout.len();
     let mut aliases = Aliases::default();
     straighten(func, &mut |param, arg| aliases.replace(param, arg));
-    func.rewrite(&aliases);
-    func.layout.len() != before
+    let joined = func.layout.len() != before;
+    if joined || is_changed {
+        func.rewrite(&aliases);
+    }
+    joined
 }
 
 /// Computes `op`, which cannot throw, at the block's end.

@@ -13,6 +13,8 @@ mod replace;
 mod worth;
 
 use super::Context;
+use super::analysis::defs::Defs;
+use crate::ir::dominators::preorder;
 use crate::ir::*;
 use flow::Flow;
 use objects::Objects;
@@ -36,9 +38,13 @@ pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
 }
 
 fn round(func: &mut Function, module: &Module) -> bool {
+    if !func.layout.iter().any(|&b| objects::allocates(func, b)) {
+        return false;
+    }
+    let (blocks, defs) = (preorder(func), Defs::new(func));
     let mut without = FxHashSet::default();
     for _ in 0..ATTEMPTS {
-        let objects = Objects::new(func, module, &without);
+        let objects = Objects::new(func, module, &blocks, &defs, &without);
         if objects.objects.is_empty() {
             return false;
         }

@@ -7,7 +7,7 @@
 //! on which accesses stand. A `Try` of such an operation becomes a jump.
 
 use super::analysis::effects;
-use super::analysis::loops::predecessors;
+use super::analysis::loops::{Predecessors, predecessors};
 use super::{Context, params};
 use crate::ir::dominators::{Dominators, Visit};
 use crate::ir::rewrite::Aliases;
@@ -40,7 +40,7 @@ struct Numbering<'a> {
     func: &'a mut Function,
     aliases: &'a mut Aliases,
     dominators: Dominators,
-    preds: SecondaryMap<Block, Vec<Block>>,
+    preds: Predecessors,
     /// What a check gave back is the same value as what it checked.
     unchecked: SecondaryMap<Value, PackedOption<Value>>,
     known: FxHashMap<Op, Value>,

@@ -15,7 +15,7 @@ mod promote;
 use super::Context;
 use super::analysis::defs::{Def, Defs};
 use super::analysis::effects::{cannot_throw, is_pure};
-use super::analysis::loops::{LoopId, Loops, predecessors};
+use super::analysis::loops::{LoopId, Loops, Predecessors, predecessors};
 use super::analysis::memory::Memory;
 use super::analysis::shape::{Shape, Shapes};
 use super::analysis::types::Types;
@@ -28,11 +28,14 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 const WRITES: usize = 256;
 
 pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
+    if Loops::new(func, &Dominators::new(func)).loops.is_empty() {
+        return false;
+    }
     let mut work = func.clone();
     let reachable = reachable_blocks(&work);
     work.layout.retain(|&b| reachable.contains(b));
     let added = preheaders::insert(&mut work);
-    let Some(mut hoisting) = Hoisting::new(&work, cx) else { return false };
+    let mut hoisting = Hoisting::new(&work, cx);
     hoisting.run(&mut work);
     let hoisted = hoisting.finish(&mut work);
     let promoted = promote::run(&mut work, cx);
@@ -61,7 +64,7 @@ struct Hoisting<'a> {
     defs: Defs,
     memory: Memory<'a>,
     loops: Loops,
-    preds: SecondaryMap<Block, Vec<Block>>,
+    preds: Predecessors,
     types: Types,
     /// Where operations that moved stand now.
     moved: SecondaryMap<Inst, PackedOption<Block>>,
@@ -69,16 +72,12 @@ struct Hoisting<'a> {
 }
 
 impl<'a> Hoisting<'a> {
-    /// `None` without loops.
-    fn new(func: &Function, cx: &'a Context<'a>) -> Option<Self> {
-        let loops = Loops::new(func, &Dominators::new(func));
-        if loops.loops.is_empty() {
-            return None;
-        }
+    fn new(func: &Function, cx: &'a Context<'a>) -> Self {
         let memory = Memory::new(func, cx.module, cx.summaries);
+        let loops = Loops::new(func, &memory.dominators);
         let (defs, preds, moved) = (Defs::new(func), predecessors(func), SecondaryMap::with_capacity(func.insts.len()));
         let types = Types::new(cx.module, cx.hierarchy, cx.func, func);
-        Some(Hoisting { cx, types, defs, memory, loops, preds, moved, changed: false })
+        Hoisting { cx, types, defs, memory, loops, preds, moved, changed: false }
     }
 
     fn run(&mut self, func: &mut Function) {

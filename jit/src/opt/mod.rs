@@ -58,6 +58,11 @@ macro_rules! passes {
                 match self { $(Pass::$variant => $name),* }
             }
 
+            /// Whether a second run in a row finds nothing more, or hardly anything: it goes in rounds itself.
+            fn is_exhaustive(self) -> bool {
+                matches!(self, Pass::Simplify | Pass::Branches | Pass::Gvn | Pass::Dce)
+            }
+
             /// Whether it changed anything.
             fn run(self, func: &mut crate::ir::Function, cx: &Context<'_>) -> bool {
                 match self { $(Pass::$variant => $module::run(func, cx)),* }

@@ -8,10 +8,13 @@ use crate::ir::rewrite::Aliases;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// By parameter, what each edge gives it; `None` for what a `Try` gives.
-type Incoming = SecondaryMap<Value, Vec<PackedOption<Value>>>;
+type Incoming = SecondaryMap<Value, Arguments>;
+
+type Arguments = SmallVec<[PackedOption<Value>; 4]>;
 
 /// The only value of a parameter: `None` while no edge has given one, itself if there are several.
 type Found = SecondaryMap<Value, PackedOption<Value>>;
@@ -21,11 +24,14 @@ const PATIENCE: u32 = 8;
 
 /// Whether any went away.
 pub fn simplify(func: &mut Function, aliases: &mut Aliases) -> bool {
+    if func.layout[1..].iter().all(|&b| func.blocks[b].params.is_empty()) {
+        return false;
+    }
     let incoming = incoming(func);
     let found = solve(func, &incoming);
     let mut removed = EntitySet::with_capacity(func.values.len());
     for &block in &func.layout[1..] {
-        let mut seen: FxHashMap<Vec<PackedOption<Value>>, Value> = FxHashMap::default();
+        let mut seen: FxHashMap<Arguments, Value> = FxHashMap::default();
         for &param in &func.blocks[block].params {
             let only = found[param].expand().filter(|&v| v != param);
             if let Some(by) = only.or_else(|| equal_before(&mut seen, &incoming, &found, param)) {
@@ -41,7 +47,8 @@ pub fn simplify(func: &mut Function, aliases: &mut Aliases) -> bool {
 }
 
 fn incoming(func: &Function) -> Incoming {
-    let mut incoming: Incoming = SecondaryMap::with_capacity(func.values.len());
+    let mut incoming = Incoming::new();
+    incoming.resize(func.values.len());
     for &block in &func.layout {
         func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| {
             let params = &func.blocks[edge.block].params;
@@ -56,9 +63,11 @@ fn incoming(func: &Function) -> Incoming {
 
 fn solve(func: &Function, incoming: &Incoming) -> Found {
     let params: Vec<Value> = func.layout[1..].iter().flat_map(|&b| func.blocks[b].params.iter().copied()).collect();
-    let mut found: Found = SecondaryMap::with_capacity(func.values.len());
+    let mut found = Found::new();
+    found.resize(func.values.len());
     func.values.keys().for_each(|v| found[v] = v.into());
-    let mut receivers: SecondaryMap<Value, Vec<Value>> = SecondaryMap::with_capacity(func.values.len());
+    let mut receivers: SecondaryMap<Value, SmallVec<[Value; 4]>> = SecondaryMap::new();
+    receivers.resize(func.values.len());
     for &param in &params {
         found[param] = None.into();
         incoming[param].iter().filter_map(|a| a.expand()).for_each(|arg| receivers[arg].push(param));
@@ -95,10 +104,10 @@ fn meet(param: Value, args: &[PackedOption<Value>], found: &Found) -> PackedOpti
 }
 
 /// A parameter of the same block, seen before, that gets the same arguments.
-fn equal_before(seen: &mut FxHashMap<Vec<PackedOption<Value>>, Value>, incoming: &Incoming, found: &Found, param: Value) -> Option<Value> {
+fn equal_before(seen: &mut FxHashMap<Arguments, Value>, incoming: &Incoming, found: &Found, param: Value) -> Option<Value> {
     let args = incoming[param].iter().map(|a| a.expand().and_then(|a| found[a].expand()));
     // What no edge gave a value lies where control cannot come to.
-    let args: Option<Vec<_>> = args.map(|a| a.map(PackedOption::from)).collect();
+    let args: Option<Arguments> = args.map(|a| a.map(PackedOption::from)).collect();
     let same = *seen.entry(args?).or_insert(param);
     (same != param).then_some(same)
 }

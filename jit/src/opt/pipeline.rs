@@ -3,6 +3,7 @@
 //! In: a module, a policy, options. Out: [`Optimized`].
 
 use super::analysis::call_graph;
+use super::analysis::frequency::Frequencies;
 use super::analysis::hierarchy::Hierarchy;
 use super::analysis::summaries::Summaries;
 use super::{Pass, PassSet, inline};
@@ -13,7 +14,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use profiler::oracle::{InlineDecision, Oracle, TinyOnly, Verdict};
 use std::time::{Duration, Instant};
 
-/// Before inlining, and again after each round of it: makes bodies small and types known.
+/// Before inlining, and between its rounds while only tiny callees come in: makes bodies small and types known.
 pub const EARLY: &[Pass] = &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Simplify, Pass::Gvn, Pass::Dce];
 
 /// One entry of a list of passes.
@@ -78,10 +79,35 @@ pub struct Context<'a> {
     pub hierarchy: &'a Hierarchy,
     /// Call sites that may reach each function, in the program as lowered.
     pub callers: &'a SecondaryMap<FuncId, u32>,
+    /// How often functions run, by a guess.
+    pub frequencies: &'a Frequencies,
     /// What calls may write, in the program as lowered.
     pub summaries: &'a Summaries,
     /// The function that is worked on.
     pub func: FuncId,
+}
+
+/// What is known of the program as lowered, and stays true.
+struct Program {
+    hierarchy: Hierarchy,
+    callers: SecondaryMap<FuncId, u32>,
+    frequencies: Frequencies,
+    summaries: Summaries,
+}
+
+impl Program {
+    fn new(module: &Module) -> Program {
+        let hierarchy = Hierarchy::new(module);
+        let callers = call_graph::caller_counts(module, &hierarchy);
+        let frequencies = Frequencies::new(module, &hierarchy);
+        let summaries = Summaries::new(module, &hierarchy);
+        Program { hierarchy, callers, frequencies, summaries }
+    }
+
+    fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
+        let Program { hierarchy, callers, frequencies, summaries } = self;
+        Context { module, hierarchy, callers, frequencies, summaries, func }
+    }
 }
 
 /// Time and success of one pass over all functions.
@@ -113,32 +139,33 @@ const ROUNDS: usize = 6;
 const GROWTH: usize = 10;
 const GROWTH_BASE: usize = 50_000;
 
-/// Between rounds of inlining.
-const CLEAN_UP: &[Step] = &[Once(Pass::NullChecks), MERGE, Once(Pass::Escape), Once(Pass::Simplify), Once(Pass::Branches), Once(Pass::Dce)];
+/// Between rounds of a root's inlining: what makes calls certain or vanish.
+const CLEAN_UP: &[Pass] =
+    &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads, Pass::Escape, Pass::Simplify, Pass::Branches, Pass::Dce];
 
 /// Optimizes a whole program.
 pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optimized {
     let start = Instant::now();
-    let hierarchy = Hierarchy::new(&module);
+    let program = Program::new(&module);
     let mut pipeline = Pipeline {
         options: *options,
         timings: Pass::ALL.iter().map(|&p| (p, Timing::default())).collect(),
         inlining: Timing::default(),
         decisions: Vec::new(),
+        settled: PassSet::NONE,
     };
     let mut module = module;
-    let callers = call_graph::caller_counts(&module, &hierarchy);
-    let summaries = Summaries::new(&module, &hierarchy);
-    for id in call_graph::bottom_up(&module, &hierarchy) {
+    for id in call_graph::bottom_up(&module, &program.hierarchy) {
         let mut func = module.funcs[id].clone();
-        let cx = Context { module: &module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id };
+        let cx = program.context(&module, id);
+        pipeline.settled = PassSet::NONE;
         pipeline.passes(EARLY, &mut func, &cx);
-        pipeline.inline(&mut func, &cx, &TinyOnly(oracle));
+        pipeline.inline(&mut func, &cx, &TinyOnly(oracle), EARLY);
         module.funcs[id] = func;
     }
     // What was refused there, the policy itself is asked about now.
     pipeline.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
-    let roots = pipeline.roots(&module, &hierarchy, &callers, &summaries, oracle);
+    let roots = pipeline.roots(&module, &program, oracle);
     let mut called = Vec::new();
     for (id, func) in roots {
         module.funcs[id] = func;
@@ -158,18 +185,13 @@ struct Pipeline {
     timings: Vec<(Pass, Timing)>,
     inlining: Timing,
     decisions: Vec<InlineDecision>,
+    /// Passes that find nothing more in the function that is worked on, as it is.
+    settled: PassSet,
 }
 
 impl Pipeline {
     /// Every function that can still be called, from the program's entries on, as it is to be compiled. What was inlined wherever it was called is not among them.
-    fn roots(
-        &mut self,
-        module: &Module,
-        hierarchy: &Hierarchy,
-        callers: &SecondaryMap<FuncId, u32>,
-        summaries: &Summaries,
-        oracle: &dyn Oracle,
-    ) -> Vec<(FuncId, Function)> {
+    fn roots(&mut self, module: &Module, program: &Program, oracle: &dyn Oracle) -> Vec<(FuncId, Function)> {
         let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
         let mut work: Vec<FuncId> = module.entry.iter().flat_map(|e| [e.thread, e.main]).collect();
         let mut roots = Vec::new();
@@ -179,21 +201,22 @@ impl Pipeline {
                 continue;
             }
             let mut func = module.funcs[id].clone();
-            let cx = Context { module, hierarchy, callers, summaries, func: id };
+            let cx = program.context(module, id);
+            self.settled = PassSet::NONE;
             match room {
-                0 => self.inline(&mut func, &cx, &TinyOnly(oracle)),
-                _ => self.inline(&mut func, &cx, oracle),
+                0 => self.inline(&mut func, &cx, &TinyOnly(oracle), CLEAN_UP),
+                _ => self.inline(&mut func, &cx, oracle, CLEAN_UP),
             }
             room = room.saturating_sub(instructions(&func));
             self.steps(LATE, &mut func, &cx);
             inline::drop_unused(&mut func);
-            call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, hierarchy, op)));
+            call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, cx.hierarchy, op)));
             roots.push((id, func));
         }
         roots
     }
 
-    fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) {
+    fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, clean_up: &[Pass]) {
         for _ in 0..ROUNDS {
             let mut changed = self.passes(&[Pass::Devirtualize], func, cx);
             let start = Instant::now();
@@ -202,11 +225,14 @@ impl Pipeline {
             self.inlining.runs += 1;
             self.inlining.changed += u64::from(inlined);
             self.check("inline", func, cx);
+            if inlined {
+                self.settled = PassSet::NONE;
+            }
             changed |= inlined;
             if !changed {
                 return;
             }
-            self.steps(CLEAN_UP, func, cx);
+            self.passes(clean_up, func, cx);
         }
     }
 
@@ -219,10 +245,13 @@ impl Pipeline {
         }
     }
 
-    /// Whether any changed something.
+    /// Runs those that are enabled and may find something. Whether any changed something.
     fn passes(&mut self, passes: &[Pass], func: &mut Function, cx: &Context<'_>) -> bool {
         let (mut any, enabled) = (false, self.options.passes);
         for &pass in passes.iter().filter(|&&p| enabled.contains(p)) {
+            if self.settled.contains(pass) {
+                continue;
+            }
             let start = Instant::now();
             let changed = pass.run(func, cx);
             let timing = &mut self.timings[pass as usize].1;
@@ -230,6 +259,12 @@ impl Pipeline {
             timing.runs += 1;
             timing.changed += u64::from(changed);
             any |= changed;
+            if changed {
+                self.settled = PassSet::NONE;
+            }
+            if !changed || pass.is_exhaustive() {
+                self.settled = self.settled.with(pass);
+            }
             self.check(pass.name(), func, cx);
             if changed && pass == Pass::Unroll {
                 self.passes(UNROLLED, func, cx);
@@ -249,14 +284,12 @@ impl Pipeline {
 
 /// Runs one pass over every function with a body, as tests do. Says whether anything changed.
 pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
-    let hierarchy = Hierarchy::new(module);
-    let callers = call_graph::caller_counts(module, &hierarchy);
-    let summaries = Summaries::new(module, &hierarchy);
+    let program = Program::new(module);
     let mut changed = false;
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
             let mut func = module.funcs[id].clone();
-            changed |= pass.run(&mut func, &Context { module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id });
+            changed |= pass.run(&mut func, &program.context(module, id));
             module.funcs[id] = func;
         }
     }
@@ -265,19 +298,12 @@ pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
 
 /// Inlines one round into every function with a body, as tests do: from the bodies as they were before.
 pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle) -> Vec<InlineDecision> {
-    let hierarchy = Hierarchy::new(module);
-    let callers = call_graph::caller_counts(module, &hierarchy);
-    let summaries = Summaries::new(module, &hierarchy);
+    let program = Program::new(module);
     let mut decisions = Vec::new();
     let mut inlined = Vec::new();
     for (id, func) in module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()) {
         let mut func = func.clone();
-        inline::run(
-            &mut func,
-            &Context { module, hierarchy: &hierarchy, callers: &callers, summaries: &summaries, func: id },
-            oracle,
-            &mut decisions,
-        );
+        inline::run(&mut func, &program.context(module, id), oracle, &mut decisions);
         inlined.push((id, func));
     }
     inlined.into_iter().for_each(|(id, func)| module.funcs[id] = func);

@@ -9,13 +9,13 @@
 
 use super::Context;
 use super::analysis::cold::cold_blocks;
-use super::analysis::loops::{Loop, LoopId, Loops, predecessors};
+use super::analysis::loops::{Loop, LoopId, Loops, Predecessors, predecessors};
 use super::analysis::size::weight;
 use crate::ir::copy::{copy_region, retarget};
 use crate::ir::dominators::Dominators;
 use crate::ir::repair::Repair;
 use crate::ir::*;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Of what is copied, by [`weight`].
@@ -47,7 +47,7 @@ struct Rotation {
 struct Planner<'a> {
     func: &'a Function,
     loops: &'a Loops,
-    preds: SecondaryMap<Block, Vec<Block>>,
+    preds: Predecessors,
     cold: EntitySet<Block>,
     /// Headers of loops that are not going to be rotated, so that they stay headers.
     stays: EntitySet<Block>,

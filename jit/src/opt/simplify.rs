@@ -15,7 +15,7 @@ mod params;
 mod range;
 
 use super::Context;
-use crate::ir::dominators::Dominators;
+use crate::ir::dominators::preorder;
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -27,20 +27,26 @@ const ROUNDS: usize = 4;
 const STEPS: usize = 16;
 
 pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
-    let rounds = (0..ROUNDS).take_while(|_| round(func, cx)).count();
-    rounds > 0
+    let mut changed = false;
+    for round in 0..ROUNDS {
+        let mut aliases = Aliases::default();
+        let copies = super::params::simplify(func, &mut aliases);
+        let params = copies | params::replace_constants(func, &mut aliases);
+        if round > 0 && !params {
+            break;
+        }
+        changed |= self::round(func, cx, aliases, params);
+    }
+    changed
 }
 
-fn round(func: &mut Function, cx: &Context<'_>) -> bool {
-    let mut aliases = Aliases::default();
-    let copies = super::params::simplify(func, &mut aliases);
-    let constants = params::replace_constants(func, &mut aliases);
-    let order = Dominators::new(func).preorder().to_vec();
+/// `aliases`: what block parameters stand for that went away; `changed`: whether any did.
+fn round(func: &mut Function, cx: &Context<'_>, aliases: Aliases, changed: bool) -> bool {
+    let order = preorder(func);
     let mut defs = SecondaryMap::with_capacity(func.values.len());
     for &inst in order.iter().flat_map(|&b| &func.blocks[b].insts) {
         func.insts[inst].result.iter().for_each(|&result| defs[result] = inst.into());
     }
-    let changed = copies || constants;
     let mut simplifier = Simplifier { func, module: cx.module, defs, changed, aliases, out: Vec::new(), loc: Loc::default() };
     order.into_iter().for_each(|block| simplifier.block(block));
     let Simplifier { changed, aliases, .. } = simplifier;

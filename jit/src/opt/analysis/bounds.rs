@@ -295,7 +295,7 @@ impl<'a> Bounds<'a> {
         };
         let mut preds = facts.preds[block].clone();
         preds.dedup();
-        preds.retain(|&p| facts.dominators.is_reachable(p));
+        preds.retain(|&mut p| facts.dominators.is_reachable(p));
         if !same_on_all_visits || preds.is_empty() || preds.len() > WAYS {
             return false;
         }

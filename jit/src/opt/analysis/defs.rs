@@ -23,8 +23,9 @@ pub struct Defs {
 
 impl Defs {
     pub fn new(func: &Function) -> Defs {
-        let mut defs = SecondaryMap::with_capacity(func.values.len());
-        let mut uses: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(func.values.len());
+        let (mut defs, mut uses) = (SecondaryMap::new(), SecondaryMap::new());
+        defs.resize(func.values.len());
+        uses.resize(func.values.len());
         for &block in &func.layout {
             let data = &func.blocks[block];
             data.params.iter().enumerate().for_each(|(i, &param)| defs[param] = Def::Param(block, i as u32));

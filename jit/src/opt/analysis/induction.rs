@@ -4,10 +4,9 @@
 //! `Int` wraps around: nothing here says that a value stays in range but [`Counted::wraps`] and what is computed from constants.
 
 use super::defs::Defs;
-use super::loops::{Loop, LoopId, Loops};
+use super::loops::{Loop, LoopId, Loops, Predecessors};
 use crate::ir::dominators::Dominators;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
 
 /// Dominating blocks that are searched for the test before a rotated loop.
 const GUARD_SEARCH: usize = 64;
@@ -19,7 +18,7 @@ pub const MAX_LENGTH: i64 = 1 << 48;
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     pub func: &'a Function,
-    pub preds: &'a SecondaryMap<Block, Vec<Block>>,
+    pub preds: &'a Predecessors,
     pub dominators: &'a Dominators,
     pub loops: &'a Loops,
     pub defs: &'a Defs,

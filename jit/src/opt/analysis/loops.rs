@@ -5,6 +5,7 @@
 use crate::ir::dominators::Dominators;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use smallvec::SmallVec;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LoopId(u32);
@@ -32,9 +33,12 @@ pub struct Loops {
     innermost: SecondaryMap<Block, PackedOption<LoopId>>,
 }
 
+pub type Predecessors = SecondaryMap<Block, SmallVec<[Block; 4]>>;
+
 /// Predecessors of each block, once for each edge, in layout order.
-pub fn predecessors(func: &Function) -> SecondaryMap<Block, Vec<Block>> {
-    let mut preds: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_capacity(func.blocks.len());
+pub fn predecessors(func: &Function) -> Predecessors {
+    let mut preds = Predecessors::new();
+    preds.resize(func.blocks.len());
     for &block in &func.layout {
         func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| preds[edge.block].push(block));
     }

@@ -7,6 +7,7 @@ pub mod cold;
 pub mod conditions;
 pub mod defs;
 pub mod effects;
+pub mod frequency;
 pub mod hierarchy;
 pub mod induction;
 pub mod interval;

@@ -5,9 +5,9 @@
 
 use super::classes::Classes;
 use super::defs::{Def, Defs};
+use super::loops::Predecessors;
 use super::types::Types;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
 
 /// Values that are looked at for one answer.
 const STEPS: usize = 16;
@@ -38,7 +38,7 @@ pub struct Shapes<'a> {
     pub func: &'a Function,
     pub defs: &'a Defs,
     /// Of each block, in layout order.
-    pub preds: &'a SecondaryMap<Block, Vec<Block>>,
+    pub preds: &'a Predecessors,
     pub types: Option<&'a Types>,
 }
 

@@ -8,8 +8,7 @@
 use super::append;
 use crate::ir::*;
 use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::predecessors;
-use cranelift_entity::SecondaryMap;
+use crate::opt::analysis::loops::Predecessors;
 
 /// Operations of one side.
 const SIDE: usize = 2;
@@ -18,18 +17,15 @@ const SIDE: usize = 2;
 const SELECTS: usize = 2;
 
 /// Whether anything changed. Blocks that were taken in are cut off, but still stand in the layout.
-pub(super) fn run(func: &mut Function) -> bool {
-    let (preds, defs) = (predecessors(func), Defs::new(func));
+pub(super) fn run(func: &mut Function, preds: &Predecessors, defs: &Defs) -> bool {
     let mut changed = false;
     // Backwards, so that what is inside is converted before what is around it.
     for i in (0..func.layout.len()).rev() {
         let block = func.layout[i];
-        changed |= join_sides(func, &preds, block) || join_bounds(func, &preds, &defs, block);
+        changed |= join_sides(func, preds, block) || join_bounds(func, preds, defs, block);
     }
     changed
 }
-
-type Preds = SecondaryMap<Block, Vec<Block>>;
 
 /// Where a side leads, and what it computes on the way.
 struct Side {
@@ -38,7 +34,7 @@ struct Side {
 }
 
 /// The side that begins with an edge of a branch.
-fn side(func: &Function, preds: &Preds, edge: &BlockCall) -> Side {
+fn side(func: &Function, preds: &Predecessors, edge: &BlockCall) -> Side {
     let direct = || Side { insts: Vec::new(), to: edge.clone() };
     let data = &func.blocks[edge.block];
     let Some(Terminator::Jump(to)) = &data.terminator else { return direct() };
@@ -70,7 +66,7 @@ fn is_cheap(op: &Op) -> bool {
     }
 }
 
-fn join_sides(func: &mut Function, preds: &Preds, block: Block) -> bool {
+fn join_sides(func: &mut Function, preds: &Predecessors, block: Block) -> bool {
     let Some(Terminator::Branch { cond, then, els }) = &func.blocks[block].terminator else { return false };
     let cond = *cond;
     let (then, els) = (side(func, preds, then), side(func, preds, els));
@@ -91,7 +87,7 @@ fn join_sides(func: &mut Function, preds: &Preds, block: Block) -> bool {
 }
 
 /// `branch a, next, other; next: branch b, on, other` → `branch a && b, on, other`, and the same where `other` is the first target.
-fn join_bounds(func: &mut Function, preds: &Preds, defs: &Defs, block: Block) -> bool {
+fn join_bounds(func: &mut Function, preds: &Predecessors, defs: &Defs, block: Block) -> bool {
     let Some(Terminator::Branch { cond, then, els }) = func.blocks[block].terminator.clone() else { return false };
     for (next, other, is_and) in [(&then, &els, true), (&els, &then, false)] {
         let data = &func.blocks[next.block];

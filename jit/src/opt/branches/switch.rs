@@ -5,8 +5,8 @@
 use super::append;
 use crate::ir::*;
 use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::predecessors;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::opt::analysis::loops::Predecessors;
+use cranelift_entity::EntitySet;
 
 /// Fewer comparisons are faster than a table.
 const CASES: usize = 4;
@@ -15,8 +15,7 @@ const CASES: usize = 4;
 const SPARSE: usize = 2;
 
 /// Whether anything changed. Blocks of a chain are cut off, but still stand in the layout.
-pub(super) fn run(func: &mut Function) -> bool {
-    let (preds, defs) = (predecessors(func), Defs::new(func));
+pub(super) fn run(func: &mut Function, preds: &Predecessors, defs: &Defs) -> bool {
     let mut taken = EntitySet::with_capacity(func.blocks.len());
     let mut changed = false;
     for i in 0..func.layout.len() {
@@ -24,7 +23,7 @@ pub(super) fn run(func: &mut Function) -> bool {
         if taken.contains(head) {
             continue;
         }
-        let Some(chain) = Chain::new(func, &preds, &defs, head) else { continue };
+        let Some(chain) = Chain::new(func, preds, defs, head) else { continue };
         taken.extend(chain.blocks.iter().copied());
         if let Some((low, size)) = chain.table() {
             chain.replace(func, head, low, size);
@@ -45,7 +44,7 @@ struct Chain {
 
 impl Chain {
     /// The chain that begins at the end of a block, where it is not part of a longer one that was looked at.
-    fn new(func: &Function, preds: &SecondaryMap<Block, Vec<Block>>, defs: &Defs, head: Block) -> Option<Chain> {
+    fn new(func: &Function, preds: &Predecessors, defs: &Defs, head: Block) -> Option<Chain> {
         let (value, number, to, default) = case(func, defs, head)?;
         let mut chain = Chain { value, cases: vec![(number, to)], default, blocks: Vec::new() };
         while let Some(next) = chain.next(func, preds, defs) {
@@ -56,7 +55,7 @@ impl Chain {
         Some(chain)
     }
 
-    fn next(&self, func: &Function, preds: &SecondaryMap<Block, Vec<Block>>, defs: &Defs) -> Option<Case> {
+    fn next(&self, func: &Function, preds: &Predecessors, defs: &Defs) -> Option<Case> {
         let block = self.default.block;
         let data = &func.blocks[block];
         let only_asks = data.insts.iter().all(|&i| matches!(func.insts[i].op, Op::IConst(_) | Op::ICmp(..)));

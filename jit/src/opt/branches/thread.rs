@@ -14,8 +14,8 @@ use crate::ir::repair::Repair;
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
 use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::{Loops, predecessors};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::opt::analysis::loops::{Loops, Predecessors, predecessors};
+use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
 /// Instructions of a block that may be copied, constants not counted.
@@ -100,7 +100,7 @@ struct Walk<'a> {
     dominators: Dominators,
     loops: Loops,
     headers: EntitySet<Block>,
-    preds: SecondaryMap<Block, Vec<Block>>,
+    preds: Predecessors,
     plan: Plan,
 }
 

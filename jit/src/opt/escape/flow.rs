@@ -78,7 +78,7 @@ impl Flow {
     /// Fills in everything but `live`; gives for each object the blocks that use it.
     fn collect_uses(&mut self, func: &Function, objects: &Objects<'_>) -> SecondaryMap<ObjectId, EntitySet<Block>> {
         let mut uses: SecondaryMap<ObjectId, EntitySet<Block>> = SecondaryMap::with_capacity(objects.objects.len());
-        for &block in &objects.blocks {
+        for &block in objects.blocks {
             let data = &func.blocks[block];
             let mut used = |value: Value| {
                 if let Some(id) = objects.of(value) {

@@ -4,7 +4,6 @@
 //! A block parameter for which every edge gives the same object is that object; one that gets several of one shape is an object of its own, whose contents come over the edges ("phi of objects"). The values are found
 //! optimistically, by a work list, so that parameters around loops are found too: a parameter's name only ever goes from unknown to one object, to an object of its own, to no object.
 
-use crate::ir::dominators::Dominators;
 use crate::ir::*;
 use crate::opt::analysis::defs::Defs;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
@@ -76,9 +75,9 @@ enum Name {
 
 pub struct Objects<'a> {
     pub module: &'a Module,
-    pub defs: Defs,
-    /// Those that can be reached.
-    pub blocks: Vec<Block>,
+    pub defs: &'a Defs,
+    /// Those that can be reached, in depth-first preorder.
+    pub blocks: &'a [Block],
     pub objects: PrimaryMap<ObjectId, Object>,
     names: SecondaryMap<Value, Name>,
     by_birth: FxHashMap<Birth, ObjectId>,
@@ -94,11 +93,10 @@ enum Incoming {
 }
 
 impl<'a> Objects<'a> {
-    /// `without`: allocations that stay, and parameters that are no objects of their own.
-    pub fn new(func: &Function, module: &'a Module, without: &FxHashSet<Birth>) -> Objects<'a> {
-        let blocks = Dominators::new(func).preorder().to_vec();
+    /// `blocks`: those that can be reached, in depth-first preorder; `without`: allocations that stay, and parameters that are no objects of their own.
+    pub fn new(func: &Function, module: &'a Module, blocks: &'a [Block], defs: &'a Defs, without: &FxHashSet<Birth>) -> Objects<'a> {
         let (objects, names, by_birth) = (PrimaryMap::new(), SecondaryMap::with_capacity(func.values.len()), FxHashMap::default());
-        let mut objects = Objects { module, defs: Defs::new(func), blocks, objects, names, by_birth };
+        let mut objects = Objects { module, defs, blocks, objects, names, by_birth };
         objects.find_allocations(func, without);
         if !objects.objects.is_empty() {
             objects.name_values(func, without);
@@ -317,6 +315,13 @@ impl<'a> Objects<'a> {
             _ => op.for_each_arg(escape),
         }
     }
+}
+
+pub fn allocates(func: &Function, block: Block) -> bool {
+    let data = &func.blocks[block];
+    let is_allocation = |op: &Op| matches!(op, Op::New(_) | Op::NewArray(..));
+    let tries = matches!(&data.terminator, Some(Terminator::Try { op, .. }) if is_allocation(op));
+    tries || data.insts.iter().any(|&i| is_allocation(&func.insts[i].op))
 }
 
 pub fn terminator(func: &Function, block: Block) -> &Terminator {

@@ -127,7 +127,7 @@ fn may_fail_there(func: &Function, object: &Object, way: &Way) -> bool {
 /// Objects stored into others that are virtual there: once those are replaced, there may be nothing left that keeps them.
 fn kept_by_others(func: &Function, objects: &Objects<'_>, flow: &Flow) -> FxHashSet<Birth> {
     let mut kept = FxHashSet::default();
-    for &block in &objects.blocks {
+    for &block in objects.blocks {
         for (position, &inst) in func.blocks[block].insts.iter().enumerate() {
             let (Op::StoreField { object: into, value, .. } | Op::StoreElem(_, into, _, value, _)) = func.insts[inst].op else { continue };
             if let (Some(into), Some(stored)) = (objects.of(into), objects.of(value))

@@ -54,6 +54,7 @@ pub fn run(func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, decisions
             root_size,
             recursion,
             loop_depth: call.loop_depth,
+            below_hottest: cx.frequencies.below_hottest(cx.func, call.loop_depth),
             constant_args: facts.constant_args(func, op),
             fresh_args: facts.fresh_args(op),
             callers: cx.callers[call.callee],

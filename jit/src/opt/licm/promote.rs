@@ -7,7 +7,7 @@
 use super::super::Context;
 use super::super::analysis::defs::Defs;
 use super::super::analysis::effects::is_pure;
-use super::super::analysis::loops::{Loop, Loops, predecessors};
+use super::super::analysis::loops::{Loop, Loops, Predecessors, predecessors};
 use super::super::analysis::memory::{Access, Memory, Place};
 use super::super::analysis::shape::{Shape, Shapes};
 use super::super::analysis::summaries::Space;
@@ -15,7 +15,6 @@ use super::is_index_of;
 use crate::ir::rewrite::Aliases;
 use crate::ir::variables::Variables;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashSet;
 
 /// Loops that are looked through for one.
@@ -56,7 +55,7 @@ struct Candidate<'a> {
     func: &'a Function,
     memory: &'a Memory<'a>,
     defs: &'a Defs,
-    preds: &'a SecondaryMap<Block, Vec<Block>>,
+    preds: &'a Predecessors,
     inside: &'a Loop,
     set: FxHashSet<Block>,
 }

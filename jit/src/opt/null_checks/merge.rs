@@ -7,7 +7,7 @@ use crate::ir::dominators::{Dominators, Visit};
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
 use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::predecessors;
+use crate::opt::analysis::loops::{Predecessors, predecessors};
 use cranelift_entity::SecondaryMap;
 use std::cmp::Reverse;
 
@@ -69,7 +69,7 @@ pub(super) fn run(func: &mut Function) -> Checked {
 struct Merger<'a> {
     func: &'a mut Function,
     defs: Defs,
-    preds: SecondaryMap<Block, Vec<Block>>,
+    preds: Predecessors,
     known: SecondaryMap<Value, Known>,
     /// What was known before, to go back to.
     log: Vec<(Value, Known)>,
