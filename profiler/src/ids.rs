@@ -13,3 +13,13 @@ entity_impl!(FuncId, "fn");
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallSiteId(u32);
 entity_impl!(CallSiteId, "site");
+
+/// A call edge that was seen: a number in a [`Program`](crate::program::Program)'s table of edges.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EdgeId(u32);
+entity_impl!(EdgeId, "edge");
+
+/// A thread of the program that is profiled, in the order of their starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(u32);
+entity_impl!(ThreadId, "thread");

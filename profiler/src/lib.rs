@@ -3,5 +3,9 @@
 //! This crate knows no compiler, no threads and no clock; it depends on nothing above it.
 #![forbid(unsafe_code)]
 
+pub mod event;
 pub mod ids;
 pub mod oracle;
+pub mod program;
+pub mod sample;
+pub mod structures;

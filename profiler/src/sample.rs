@@ -1,0 +1,37 @@
+//! What a sampler brings home: where the thread stood, and what it did from there on.
+//!
+//! A sample is made on the thread that is profiled and used by whoever owns the structures: nothing in it refers to either.
+
+use crate::event::Event;
+use crate::ids::{EdgeId, ThreadId};
+
+/// When something happens to a thread, by the clocks that samplers use.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Moment {
+    /// Cycles of some clock that only goes forward: `rdtsc` live, the trace's clock in a replay.
+    pub cycles: u64,
+    /// Calls that the thread has made.
+    pub calls: u64,
+}
+
+/// One observation: a stack, and the events that followed it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    pub thread: ThreadId,
+    /// The calls that are open where the sample begins, outermost first.
+    pub stack: Vec<EdgeId>,
+    pub observed: Observed,
+    /// What each observed call counts for.
+    pub weight: f64,
+    /// Samples of one tick have one number and are not independent of each other: for error estimates.
+    pub tick: u64,
+}
+
+/// What of a sample counts.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Observed {
+    /// The last call on the stack (a stack walk, or a counter-based sample of one call).
+    Top,
+    /// Each call of a burst, in the context in which it was made. The stack itself counts nothing.
+    Burst(Vec<Event>),
+}

@@ -1,0 +1,50 @@
+//! Structures that calls are collected in, from the smallest to the largest.
+//!
+//! All but the DCG follow each thread with a cursor of its own, and merge what the threads do.
+
+use crate::ids::EdgeId;
+use crate::sample::{Observed, Sample};
+use cranelift_entity::EntityRef;
+use std::hash::Hash;
+
+/// What nodes are told apart by: a function (call-site-insensitive) or an edge (call-site-sensitive).
+pub trait Label: EntityRef + Hash + Ord {}
+
+impl<T: EntityRef + Hash + Ord> Label for T {}
+
+/// A structure that is built from calls and returns.
+pub trait CallStructure {
+    type Label: Label;
+    /// Where a thread stands in the structure.
+    type Cursor;
+
+    /// A thread without open calls.
+    fn start(&mut self) -> Self::Cursor;
+
+    /// The thread calls; the call counts for `weight`, which may be 0: then it is only passed.
+    fn call(&mut self, at: &mut Self::Cursor, label: Self::Label, weight: f64);
+
+    /// The thread's last open call returns. Nothing happens if none is open.
+    fn ret(&mut self, at: &mut Self::Cursor);
+
+    /// Counts what a sample has observed.
+    fn add(&mut self, sample: &Sample, label: impl Fn(EdgeId) -> Self::Label) {
+        let mut at = self.start();
+        let (top, below) = match (&sample.observed, sample.stack.split_last()) {
+            (Observed::Top, Some((&top, below))) => (Some(top), below),
+            (Observed::Top, None) => return,
+            (Observed::Burst(_), _) => (None, sample.stack.as_slice()),
+        };
+        below.iter().for_each(|&edge| self.call(&mut at, label(edge), 0.0));
+        if let Some(top) = top {
+            self.call(&mut at, label(top), sample.weight);
+        }
+        let Observed::Burst(events) = &sample.observed else { return };
+        for event in events {
+            match event.edge() {
+                Some(edge) => self.call(&mut at, label(edge), sample.weight),
+                None => self.ret(&mut at),
+            }
+        }
+    }
+}
