@@ -37,8 +37,15 @@ impl Benchmark {
 
     /// `vm run FLAGS… sample -- args`
     pub fn command(&self, flags: &[&str]) -> Result<Command, String> {
+        let mut command = self.command_at_default_size(flags)?;
+        command.arg("--").args(self.args);
+        Ok(command)
+    }
+
+    /// `vm run FLAGS… sample`: a few milliseconds of work.
+    pub fn command_at_default_size(&self, flags: &[&str]) -> Result<Command, String> {
         let mut command = Command::new(process::vm()?);
-        command.arg("run").args(flags).arg(self.path()).arg("--").args(self.args);
+        command.arg("run").args(flags).arg(self.path());
         Ok(command)
     }
 }

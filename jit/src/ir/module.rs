@@ -10,7 +10,7 @@ use super::types::{ElemKind, Ty, TypeDesc};
 use cranelift_entity::PrimaryMap;
 use std::collections::BTreeMap;
 
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Module {
     pub classes: PrimaryMap<ClassId, Class>,
     pub fields: PrimaryMap<FieldId, Field>,

@@ -31,12 +31,9 @@ mod null_checks;
 mod params;
 mod pass_set;
 mod pipeline;
-mod polls;
 mod ranges;
 mod rotate;
-mod rounds;
 mod simplify;
-mod strength;
 mod unroll;
 mod version_test;
 mod versions;
@@ -94,14 +91,8 @@ passes! {
     Licm "licm" licm;
     /// Bounds checks that conditions and induction variables prove, or that one test before the loop replaces.
     Ranges "ranges" ranges;
-    /// Multiplications of induction variables become additions.
-    Strength "strength" strength;
     /// Short loops of a known number of rounds become straight code.
     Unroll "unroll" unroll;
-    /// Short inner loops do several rounds for one test and one poll.
-    Rounds "rounds" rounds;
     /// Stores into objects that the collector knows are new need no barrier.
     Barriers "barriers" barriers;
-    /// Short, bounded loops need no poll.
-    Polls "polls" polls;
 }

@@ -46,11 +46,8 @@ const LATE: &[Step] = &[
     Once(Pass::Dce),
     Once(Pass::Licm),
     Once(Pass::Unroll),
-    Once(Pass::Strength),
-    Once(Pass::Rounds),
     MERGE,
     Once(Pass::Dce),
-    Once(Pass::Polls),
     Once(Pass::Barriers),
     Once(Pass::Dce),
 ];

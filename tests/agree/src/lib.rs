@@ -2,6 +2,7 @@
 //!
 //! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
+use jit::ir::Module;
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
 use jit::opt::{self, Pass, PassSet};
@@ -70,7 +71,7 @@ struct Outcome {
     status: ExitStatus,
 }
 
-fn compile(text: &str) -> Result<(SourceMap, jit::ir::Module), String> {
+fn compile(text: &str) -> Result<(SourceMap, Module), String> {
     let mut map = SourceMap::new();
     let mut errors = Diagnostics::new();
     let units = sema::load_text(&mut map, Path::new("random.lang"), text.to_string(), &mut errors);
@@ -82,16 +83,13 @@ fn compile(text: &str) -> Result<(SourceMap, jit::ir::Module), String> {
     if problems.is_empty() { Ok((map, module)) } else { Err(format!("the verifier finds\n{}", problems.concat())) }
 }
 
-fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
-    let (map, mut module) = compile(text)?;
-    if let Some(passes) = tier.passes() {
-        let options = opt::Options { verify: true, passes };
-        module = opt::optimize(module, &StaticOracle::default(), &options).module;
-    }
-    let (module, layout) = {
-        let layout = Layout::new(&module);
-        (Arc::new(module), Arc::new(layout))
-    };
+/// Verified after each pass.
+fn optimize(module: &Module, passes: PassSet) -> Arc<Module> {
+    Arc::new(opt::optimize(module.clone(), &StaticOracle::default(), &opt::Options { verify: true, passes }).module)
+}
+
+fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
+    let layout = Arc::new(Layout::new(&module));
     let ((output, printed), (errors, complained)) = (Output::buffer(), Output::buffer());
     let options = RuntimeOptions {
         heap: Some(64 << 20),
@@ -103,7 +101,7 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
         errors,
         ..RuntimeOptions::default()
     };
-    let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
+    let runtime = Runtime::new(module, layout, Box::new(Arc::clone(map)), options).map_err(|e| e.to_string())?;
     let engine: Arc<dyn Engine> = match tier {
         Tier::Interp | Tier::Optimized | Tier::Without(_) => {
             Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize))
@@ -125,13 +123,23 @@ fn run(text: &str, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
 
 /// The first difference between the ways to run a program, or why it does not run at all. The optimizer also runs without each pass of `off` alone.
 pub fn difference(text: &str, off: &[Pass]) -> Option<String> {
-    let reference = match run(text, Tier::Interp, 0) {
+    let (map, lowered) = match compile(text) {
+        Ok((map, module)) => (Arc::new(map), Arc::new(module)),
+        Err(e) => return Some(e),
+    };
+    let reference = match run(&map, Arc::clone(&lowered), Tier::Interp, 0) {
         Ok(outcome) => outcome,
         Err(e) => return Some(e),
     };
-    let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]);
+    let optimized = optimize(&lowered, PassSet::ALL);
+    let code = |tier: Tier| match tier.passes() {
+        None => Arc::clone(&lowered),
+        Some(PassSet::ALL) => Arc::clone(&optimized),
+        Some(passes) => optimize(&lowered, passes),
+    };
+    let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]).filter(|&run| run != (Tier::Interp, 0));
     let partial = off.iter().map(|&pass| (Tier::Without(pass), 0));
-    whole.chain(partial).find_map(|(tier, gc_stress)| match run(text, tier, gc_stress) {
+    whole.chain(partial).find_map(|(tier, gc_stress)| match run(&map, code(tier), tier, gc_stress) {
         Ok(outcome) if outcome == reference => None,
         Ok(outcome) => Some(describe(&reference, &outcome, &format!("{tier:?}, a collection every {gc_stress} allocations"))),
         Err(e) => Some(format!("{tier:?}: {e}")),

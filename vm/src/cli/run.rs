@@ -8,7 +8,7 @@ use super::{report, text};
 #[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
 use crate::runtime::{Engine, InterpreterEngine, Runtime, RuntimeOptions};
-use jit::ir::Module;
+use jit::ir::{FuncId, Module};
 use jit::layout::Layout;
 use jit::opt::Optimized;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ pub fn run(args: RunArgs) -> u8 {
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let outcome = Runtime::new(module, layout, Box::new(map), options(&args)).map_err(|e| e.to_string()).and_then(|runtime| {
-        let engine = engine(&args, &runtime)?;
+        let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
+        let engine = engine(&args, &runtime, ahead)?;
         let status = runtime.run_main(engine.clone().start()).map_err(|e| e.to_string())?;
         Ok((runtime, engine, status))
     });
@@ -98,19 +99,21 @@ impl Tier {
     }
 }
 
-fn engine(args: &RunArgs, runtime: &Runtime) -> Result<Tier, String> {
+/// `ahead`: the functions to compile before the program starts.
+#[cfg_attr(not(feature = "native"), expect(unused_variables))]
+fn engine(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId]) -> Result<Tier, String> {
     match args.tier {
         TierArg::Interp => {
             let stack = usize::try_from(args.stack).unwrap_or(usize::MAX);
             Ok(Tier::Interp(Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, stack))))
         }
         #[cfg(feature = "native")]
-        TierArg::Baseline | TierArg::Opt => native(args, runtime).map(|e| Tier::Native(Arc::new(e))).map_err(|e| e.to_string()),
+        TierArg::Baseline | TierArg::Opt => native(args, runtime, ahead).map(|e| Tier::Native(Arc::new(e))).map_err(|e| e.to_string()),
     }
 }
 
 #[cfg(feature = "native")]
-fn native(args: &RunArgs, runtime: &Runtime) -> Result<NativeEngine, jit::native::NativeError> {
+fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId]) -> Result<NativeEngine, jit::native::NativeError> {
     let options = jit::native::Options {
         polls: !args.no_polls,
         inline_alloc: args.gc_stress == 0,
@@ -119,8 +122,6 @@ fn native(args: &RunArgs, runtime: &Runtime) -> Result<NativeEngine, jit::native
         ..jit::native::Options::default()
     };
     let engine = NativeEngine::new(runtime, options)?;
-    if args.tier == TierArg::Opt {
-        engine.compile_ahead();
-    }
+    engine.compile_ahead(ahead);
     Ok(engine)
 }

@@ -8,7 +8,6 @@ use jit::context::ThreadContext;
 use jit::interp::Slot;
 use jit::ir::{ClassId, FuncId, Loc, StrId};
 use jit::native::{self, Addresses, NativeError, Options, RuntimeFns};
-use jit::opt::analysis::{call_graph, hierarchy::Hierarchy};
 use jit::trap::{Thrown, Trap};
 use std::ops::ControlFlow;
 
@@ -24,12 +23,9 @@ impl NativeEngine {
         Ok(NativeEngine { engine })
     }
 
-    /// Compiles all that can be reached from the program's entries. What cannot be compiled throws when it is called.
-    pub fn compile_ahead(&self) {
-        let module = self.engine.module();
-        for func in call_graph::reachable(module, &Hierarchy::new(module)) {
-            let _ = self.engine.compile(func);
-        }
+    /// Compiles these before they are called. What cannot be compiled throws when it is called.
+    pub fn compile_ahead(&self, funcs: &[FuncId]) {
+        funcs.iter().for_each(|&func| _ = self.engine.compile(func));
     }
 
     pub fn inner(&self) -> &native::Engine {

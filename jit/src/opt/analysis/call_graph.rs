@@ -32,25 +32,12 @@ pub fn callees(module: &Module, hierarchy: &Hierarchy, op: &Op) -> Vec<FuncId> {
     }
 }
 
-/// Every function with a body, callees first.
+/// Every function with a body, callees first: in post-order of a depth-first search.
 pub fn bottom_up(module: &Module, hierarchy: &Hierarchy) -> Vec<FuncId> {
-    let entries = module.entry.iter().flat_map(|e| [e.main, e.thread]);
     let mut order = Vec::with_capacity(module.funcs.len());
-    visit(module, hierarchy, entries.chain(module.funcs.keys()), &mut order);
-    order
-}
-
-/// The functions that can still be called from the program's entries.
-pub fn reachable(module: &Module, hierarchy: &Hierarchy) -> Vec<FuncId> {
-    let mut order = Vec::new();
-    visit(module, hierarchy, module.entry.iter().flat_map(|e| [e.main, e.thread]), &mut order);
-    order
-}
-
-/// Depth-first, in post-order.
-fn visit(module: &Module, hierarchy: &Hierarchy, from: impl Iterator<Item = FuncId>, order: &mut Vec<FuncId>) {
     let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
-    for start in from {
+    let entries = module.entry.iter().flat_map(|e| [e.main, e.thread]);
+    for start in entries.chain(module.funcs.keys()) {
         let mut work = vec![(start, true)];
         while let Some((func, enter)) = work.pop() {
             if !enter {
@@ -61,6 +48,7 @@ fn visit(module: &Module, hierarchy: &Hierarchy, from: impl Iterator<Item = Func
             }
         }
     }
+    order
 }
 
 /// How many call sites may reach each function.
