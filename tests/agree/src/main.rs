@@ -1,4 +1,4 @@
-//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, or each. What disagrees is made smaller, printed, and written to the folder (by default
+//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none. What disagrees is made smaller, printed, and written to the folder (by default
 //! `disagreements` in the current one); the exit code is then 1.
 
 use jit::opt::Pass;
@@ -9,10 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 fn main() -> ExitCode {
     let (flags, args): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
-    let all_passes = flags.iter().any(|f| f == "--all-passes");
+    let off: Option<fn(u64) -> Vec<Pass>> = match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Some(agree::passes_of),
+        ["--all-passes"] => Some(|_| Pass::ALL.to_vec()),
+        ["--whole"] => Some(|_| Vec::new()),
+        _ => None,
+    };
     let mut args = args.into_iter();
-    let Some(seeds) = args.next().as_deref().and_then(parse).filter(|_| flags.len() == usize::from(all_passes)) else {
-        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes]");
+    let (Some(seeds), Some(off)) = (args.next().as_deref().and_then(parse), off) else {
+        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes|--whole]");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
@@ -23,7 +28,7 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
-            let off = if all_passes { Pass::ALL.to_vec() } else { agree::passes_of(seed) };
+            let off = off(seed);
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
             if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &off, report)) {
                 found.fetch_add(1, Ordering::Relaxed);
