@@ -201,6 +201,23 @@ fn bounded_stacks_are_suffixes() {
     assert_eq!(letters.map.edge(letters.edge('C', 'D')), known(3.0));
 }
 
+/// Of a continued walk that is too long too only the innermost frames are used, and they do not hang below what was seen before.
+#[test]
+fn bounded_walks_leave_their_context() {
+    let letters = Letters::new();
+    let mut map = CcMap::new(&letters.program, Limits { frames: 2, ..Limits::default() }).unwrap();
+    let mut at = map.start();
+    map.walk(&mut at, 0, &letters.stack("AB"), 1.0);
+    map.walk(&mut at, 1, &letters.stack("BCDE"), 1.0);
+    assert_eq!(at.depth(), 4);
+    map.walk(&mut at, 3, &letters.stack("DF"), 1.0);
+    assert_eq!(at.depth(), 4);
+    map.check().unwrap();
+    let letters = Letters { map, ..letters };
+    assert_eq!((letters.context_count("AB"), letters.context_count("ABC"), letters.context_count("BC")), (1.0, 0.0, 0.0));
+    assert_eq!((letters.context_count("CDE"), letters.context_count("CDF"), letters.context_count("ABDE")), (1.0, 1.0, 0.0));
+}
+
 #[test]
 fn a_start_of_a_thread_is_not_a_suffix() {
     let mut letters = Letters::new();
