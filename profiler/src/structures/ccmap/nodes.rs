@@ -6,12 +6,14 @@
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use cranelift_entity::{entity_impl, packed_option::PackedOption};
 
-/// A call site in one context: the calls that were made from it while a certain chain of calls was open.
+/// A call site in one context: the calls that were made from it while a certain chain of calls was open. Valid in its map until cold nodes are removed,
+/// which renumbers what stays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallSiteRef(u32);
 entity_impl!(CallSiteRef, "siteref");
 
 /// An edge in one context, which makes it a context too: the chain of calls from the root of its tree down to this one.
+/// Valid in its map until cold nodes are removed, which renumbers what stays; a query with one of another time or map answers about another node, or panics.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CalleeRef(u32);
 entity_impl!(CalleeRef, "ref");
