@@ -5,6 +5,7 @@
 
 pub mod event;
 pub mod ids;
+pub mod metrics;
 pub mod oracle;
 pub mod program;
 pub mod sample;

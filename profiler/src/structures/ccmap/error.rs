@@ -1,0 +1,46 @@
+//! What can be wrong with what a CC-Map is given.
+
+use crate::ids::{CallSiteId, EdgeId, FuncId};
+use std::fmt;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum CcMapError {
+    NoSuchSite {
+        edge: EdgeId,
+        site: CallSiteId,
+    },
+    NoSuchFunction {
+        edge: EdgeId,
+        function: FuncId,
+    },
+    /// Two maps do not speak of the same program.
+    OtherCaller {
+        site: CallSiteId,
+        here: Option<FuncId>,
+        there: Option<FuncId>,
+    },
+    BadFactor {
+        factor: f64,
+    },
+}
+
+impl fmt::Display for CcMapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |function: &Option<FuncId>| function.map_or("nothing".into(), |f| f.to_string());
+        match self {
+            CcMapError::NoSuchSite { edge, site } => {
+                write!(f, "{edge} starts at {site}, which the program does not have; define call sites before edges")
+            }
+            CcMapError::NoSuchFunction { edge, function } => {
+                write!(f, "{edge} refers to {function}, which the program does not have; define functions before edges")
+            }
+            CcMapError::OtherCaller { site, here, there } => {
+                let (here, there) = (name(here), name(there));
+                write!(f, "{site} is in {here} for one map and in {there} for the other; only maps of the same program go together")
+            }
+            CcMapError::BadFactor { factor } => write!(f, "counts cannot be multiplied by {factor}; give a number from 0 to 1"),
+        }
+    }
+}
+
+impl std::error::Error for CcMapError {}
