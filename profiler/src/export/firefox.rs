@@ -18,6 +18,8 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     let start = fxprof::ReferenceTimestamp::from_duration_since_unix_epoch(Duration::ZERO);
     let interval = fxprof::SamplingInterval::from_millis(1);
     let mut file = fxprof::Profile::new(&profile.meta().to_string(), start, interval);
+    // There are no addresses for which names are to be found.
+    file.set_symbolicated(true);
     let zero = fxprof::Timestamp::from_nanos_since_reference(0);
     let process = file.add_process(&profile.meta().program, 1, zero);
     // A main thread would be shown by the name of the process.

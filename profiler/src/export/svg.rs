@@ -114,15 +114,15 @@ fn lines(stacks: &Stacks, name: impl Fn(super::stacks::StackId) -> String) -> Ve
 }
 
 /// Characters that mean something in the lines that are drawn from, and what stands for them until the image is there: private characters that no text of this image has.
-struct StandIns([(char, char); 3]);
+struct StandIns([(char, char); 4]);
 
 impl StandIns {
     fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let private = |c: &char| ('\u{e000}'..='\u{f8ff}').contains(c) || ('\u{f0000}'..='\u{ffffd}').contains(c);
         let used: BTreeSet<char> = texts.flat_map(str::chars).filter(private).collect();
         let mut free = ('\u{e000}'..='\u{f8ff}').chain('\u{f0000}'..='\u{ffffd}').filter(|c| !used.contains(c));
-        // Spaces are trimmed and set numbers apart, `;` sets frames apart, and `_[` at the end begins an annotation.
-        StandIns([' ', ';', '['].map(|c| (c, free.next().unwrap_or(char::REPLACEMENT_CHARACTER))))
+        // Spaces are trimmed and set numbers apart, `;` sets frames apart, `#` begins a comment, and `_[` at the end an annotation.
+        StandIns([' ', ';', '#', '['].map(|c| (c, free.next().unwrap_or(char::REPLACEMENT_CHARACTER))))
     }
 
     fn hide(&self, name: &str) -> String {

@@ -307,7 +307,8 @@ fn firefox_has_every_stack() {
     let mut stacks = BTreeMap::new();
     for (stack, &weight) in samples.stack.iter().zip(&samples.weight) {
         let chain = std::iter::successors(*stack, |&stack| thread.stack_table.prefix[stack]);
-        let name = |stack| thread.string_array[thread.func_table.name[thread.frame_table.func[thread.stack_table.frame[stack]]]].clone();
+        let name =
+            |stack: usize| thread.string_array[thread.func_table.name[thread.frame_table.func[thread.stack_table.frame[stack]]]].clone();
         let mut names: Vec<String> = chain.map(name).collect();
         names.reverse();
         stacks.insert(names, weight as u64);
