@@ -89,7 +89,7 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), ExportError> {
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_as(profile: &Profile, format: Format, path: &Path) -> Result<(), ExportError> {
     check(profile, format)?;
     let failed = |error| ExportError::Write { path: path.into(), error };

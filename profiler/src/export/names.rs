@@ -56,3 +56,21 @@ fn distinct(id: FuncId, function: &Function, taken: &mut FxHashSet<Box<str>>) ->
 pub(super) fn name(function: &Function) -> &str {
     if function.name.is_empty() { "(unnamed)" } else { &function.name }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_share_a_name_are_told_apart() {
+        let mut program = Program::default();
+        for (name, file, line) in
+            [("f", "a", 1), ("f", "b", 2), ("f (a:1)", "", 0), ("f", "b", 2), ("g", "a", 1), ("", "", 0), ("h", "", 0), ("h", "", 0)]
+        {
+            program.functions.push(Function { name: name.into(), file: file.into(), line });
+        }
+        let names = Names::new(&program);
+        let expected = ["f (a:1) #0", "f (b:2)", "f (a:1)", "f (b:2) #3", "g", "(unnamed)", "h (#6)", "h (#7)"];
+        assert_eq!(names.all().collect::<Vec<_>>(), expected);
+    }
+}

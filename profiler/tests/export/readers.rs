@@ -64,6 +64,20 @@ fn flame_graphs_show_names_as_they_are() {
     }
 }
 
+/// What the drawing library would take for a comment, for an annotation, for a second number.
+#[test]
+fn flame_graphs_take_no_name_for_syntax() {
+    let profile = profiler::export::parse(
+        Format::Folded,
+        b"# names are escaped: \\\\ is a backslash, \\u{3b} the character of that number\n#;a_[k];x\\u{20}12 5\n",
+    )
+    .unwrap();
+    let frames = svg_frames(&text(&profile, Format::Svg));
+    for expected in ["# (5 calls", "a_[k] (5 calls", "x 12 (5 calls"] {
+        assert!(frames.contains(expected), "{expected} is not in\n{frames}");
+    }
+}
+
 #[test]
 fn folded_stacks_are_what_inferno_reads() {
     let folded = text(&sample::cc_map(), Format::Folded);
@@ -314,6 +328,16 @@ fn firefox_has_every_stack() {
         stacks.insert(names, weight as u64);
     }
     assert_eq!(stacks, sample::cc_map_stacks(DISTINCT));
+}
+
+/// 32-bit weights: 5 × 10¹² calls are 5,000,000 units of a million, and the name says so.
+#[test]
+fn firefox_scales_large_weights_and_says_so() {
+    let folded = b"a 5000000000000\na;b 1000000000000\n";
+    let profile = profiler::export::parse(Format::Folded, folded).unwrap();
+    let file: firefox::File = serde_json::from_str(&text(&profile, Format::Firefox)).unwrap();
+    assert_eq!(file.threads[0].name, "calls by context (CCT), in units of 1,000,000 calls");
+    assert_eq!(file.threads[0].samples.weight, [5_000_000, 1_000_000]);
 }
 
 /// General nodes and contexts of a CC-Map, put together from the elements.
