@@ -28,16 +28,21 @@ impl Default for DiffOptions {
     }
 }
 
+/// How two profiles differ.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "export", derive(serde::Serialize))]
 pub struct Diff {
+    /// The first.
     pub before: Side,
+    /// The second.
     pub after: Side,
     /// Degree of overlap of the DCGs, in percent; `None` where one of them counts no calls.
     pub overlap: Option<f64>,
     /// Of the contexts, where both profiles have the same structure.
     pub context_overlap: Option<f64>,
+    /// For each of the thresholds that were asked for.
     pub hot_edge_coverage: Vec<HotEdgeCoverage>,
+    /// Edges with calls.
     pub edges: EdgeCounts,
     /// Those whose shares differ most, the largest difference first.
     pub changes: Vec<EdgeChange>,
@@ -57,6 +62,7 @@ pub struct Side {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "export", derive(serde::Serialize))]
 pub struct HotEdgeCoverage {
+    /// Part of the hottest edge's weight from which edges are hot.
     pub threshold: f64,
     /// Of the edges that are hot after, those that were hot before.
     pub before_over_after: Option<f64>,
@@ -64,11 +70,15 @@ pub struct HotEdgeCoverage {
     pub after_over_before: Option<f64>,
 }
 
+/// How many edges are in which profile.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "export", derive(serde::Serialize))]
 pub struct EdgeCounts {
+    /// In both.
     pub both: usize,
+    /// In the first alone.
     pub only_before: usize,
+    /// In the second alone.
     pub only_after: usize,
 }
 
@@ -76,8 +86,11 @@ pub struct EdgeCounts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "export", derive(serde::Serialize))]
 pub struct FunctionName {
+    /// As the program calls it.
     pub name: Box<str>,
+    /// Empty where unknown.
     pub file: Box<str>,
+    /// 1-based, 0 where unknown.
     pub line: u32,
 }
 
@@ -95,6 +108,7 @@ pub struct EdgeChange {
     pub caller: Option<FunctionName>,
     /// Of the call, 0 where unknown.
     pub line: u32,
+    /// The function that is called.
     pub callee: FunctionName,
     /// In calls.
     pub calls_before: f64,

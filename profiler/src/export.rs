@@ -4,6 +4,19 @@
 //! Every format says its unit, calls. Those that need integers get whole calls, rounded so that the total and the sum over any subtree stay within one call of the truth.
 //! Names may hold any characters; each format escapes what it must.
 //! Only `.json` keeps everything (see `docs/profile-format.md`) and, with `.folded`, is read back.
+//!
+//! ```
+//! use profiler::export::{self, Format};
+//!
+//! // Three stacks from elsewhere, as a document that tells calls by edge and by context.
+//! let profile = export::parse(Format::Folded, b"main;parse 20\nmain;run;step 75\nmain;run 5\n")?;
+//! assert_eq!(profile.dcg_total(), 100.0);
+//!
+//! let mut graph = Vec::new();
+//! export::render(&profile, Format::Dot, &mut graph)?;
+//! assert!(String::from_utf8_lossy(&graph).contains(r#"[label="75 calls\n75.00 %""#));
+//! # Ok::<(), export::ExportError>(())
+//! ```
 
 mod dot;
 mod error;
@@ -37,6 +50,7 @@ pub enum Format {
     Svg,
     /// `profile.proto` of pprof, compressed.
     Pprof,
+    /// For <https://www.speedscope.app>.
     Speedscope,
     /// The Firefox profiler's processed profile.
     Firefox,
@@ -51,6 +65,7 @@ impl Format {
     pub const ALL: [Format; 8] =
         [Format::Speedscope, Format::Firefox, Format::Json, Format::Folded, Format::Svg, Format::Pprof, Format::Xml, Format::Dot];
 
+    /// With its dot.
     pub fn extension(self) -> &'static str {
         match self {
             Format::Json => ".json",
@@ -131,7 +146,8 @@ pub fn check(profile: &Profile, format: Format) -> Result<(), ExportError> {
         Format::Svg => svg::check(profile),
         Format::Xml => xml::check(profile),
         Format::Speedscope | Format::Firefox => stacks::check_reversible(profile, format),
-        Format::Json | Format::Dot => Ok(()),
+        Format::Dot => dot::check(profile),
+        Format::Json => Ok(()),
     }
 }
 

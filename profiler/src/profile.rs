@@ -4,6 +4,28 @@
 //! Every weight is a number of calls, mostly an estimate and therefore not whole.
 //! Invariants, checked when it is built: every index is in range; an edge has one weight; weights are finite, not negative, and in sum not above [`MAX_CALLS`], so that totals are exact as integers too;
 //! a node's parent stands before it.
+//!
+//! ```
+//! use profiler::profile::{Contexts, Label, Labels, Meta, Profile, Structure};
+//! use profiler::program::{CallSite, Edge, Function, Program};
+//!
+//! let mut program = Program::default();
+//! let function = |name: &str, line| Function { name: name.into(), file: "toy.x".into(), line };
+//! let main = program.functions.push(function("main", 1));
+//! let work = program.functions.push(function("work", 8));
+//! let site = program.sites.push(CallSite { caller: main, line: 3 });
+//! let start = program.edge(Edge { site: None.into(), callee: main });
+//! let call = program.edge(Edge { site: Some(site).into(), callee: work });
+//!
+//! let mut cct = Contexts::new(Structure::Cct, Labels::Edges);
+//! let root = cct.push(Label::Edge(start), None, 1.0)?;
+//! cct.push(Label::Edge(call), Some(root), 10.0)?;
+//!
+//! let meta = Meta { program: "toy".into(), mode: "exhaustive".into(), ..Meta::default() };
+//! let profile = Profile::builder(meta, program).contexts(cct).dcg_from_contexts().build()?;
+//! assert_eq!(profile.dcg_total(), 11.0);
+//! # Ok::<(), profiler::profile::ProfileError>(())
+//! ```
 
 mod contexts;
 mod meta;
@@ -22,6 +44,7 @@ pub const MAX_CALLS: f64 = 9_007_199_254_740_992.0;
 /// What is known of one edge of the DCG (TACO'15 section 2.1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DcgEdge {
+    /// Caller, site and callee, in the profile's program.
     pub edge: EdgeId,
     /// In calls.
     pub weight: f64,
@@ -46,10 +69,12 @@ impl Profile {
         ProfileBuilder { meta, program, dcg: Vec::new(), contexts: None }
     }
 
+    /// How it came about.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
+    /// The names that edges and labels refer to.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -85,7 +110,7 @@ impl Profile {
         }
     }
 
-    /// Memory of weights and nodes, without names.
+    /// Memory of weights and nodes, without names, in bytes.
     pub fn bytes(&self) -> usize {
         self.dcg.capacity() * size_of::<DcgEdge>() + self.contexts.as_ref().map_or(0, Contexts::bytes)
     }
@@ -194,14 +219,21 @@ fn check_weight(weight: f64) -> Result<(), ProfileError> {
 pub enum ProfileError {
     /// An index that leads nowhere.
     NoSuch {
+        /// Of which kind.
         what: &'static str,
+        /// The index.
         index: usize,
+        /// How many there are.
         len: usize,
     },
     /// A weight, an error or a sum of weights that is no number of calls.
     BadWeight(f64),
+    /// Two weights for one edge.
     RepeatedEdge(EdgeId),
+    /// Two values for one parameter.
     RepeatedParameter(Box<str>),
+    /// A node's parent has not come before it.
+    UnknownParent(ContextId),
     /// A node labelled with a function in a structure of edges, or the other way round.
     MixedLabels(ContextId),
     /// In a structure whose nodes count what their children count too: the children count more.
@@ -221,6 +253,7 @@ impl fmt::Display for ProfileError {
             }
             ProfileError::RepeatedEdge(edge) => write!(f, "{edge} occurs twice: each edge has one weight"),
             ProfileError::RepeatedParameter(name) => write!(f, "parameter {name:?} occurs twice"),
+            ProfileError::UnknownParent(node) => write!(f, "the parent of {node} has not come before it"),
             ProfileError::MixedLabels(node) => {
                 write!(f, "{node} has another kind of label than the structure: all are edges or all are functions")
             }

@@ -3,9 +3,9 @@
 //! In: a profile. Out: one node a function, one arrow an edge (so several between two functions that call from several sites), as thick as it is hot, labelled with line, calls with standard error, and share.
 //! Cold edges are left out, and a note says how many they are and what they count.
 
-use super::ExportError;
 use super::names::name;
 use super::text;
+use super::{ExportError, Format};
 use crate::ids::FuncId;
 use crate::profile::{DcgEdge, Profile};
 use std::collections::BTreeSet;
@@ -20,7 +20,13 @@ const MOST: usize = 300;
 /// Of the hottest edge's arrow, in points beyond the 1 of the coldest.
 const WIDTH: f64 = 7.0;
 
+pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
+    let has_contexts = profile.contexts().is_some_and(|contexts| contexts.total() > 0.0);
+    if has_contexts && profile.dcg().is_empty() { Err(ExportError::NoEdges(Format::Dot)) } else { Ok(()) }
+}
+
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
+    check(profile)?;
     let total = profile.dcg_total();
     let mut edges: Vec<&DcgEdge> = profile.dcg().iter().filter(|edge| edge.weight > 0.0).collect();
     edges.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.edge.cmp(&b.edge)));

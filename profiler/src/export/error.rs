@@ -9,31 +9,44 @@ use std::path::Path;
 /// Why a file was not written or read.
 #[derive(Debug)]
 pub enum ExportError {
+    /// A path whose extension is no format's.
     UnknownExtension(Box<Path>),
     /// The format cannot be read.
     OutputOnly(Format),
+    /// The file was not even begun.
     Create {
+        /// The file.
         path: Box<Path>,
+        /// The cause.
         error: io::Error,
     },
     /// The file was begun.
     Write {
+        /// The file.
         path: Box<Path>,
+        /// The cause.
         error: io::Error,
     },
     /// As `Write`, where the stream has no name.
     Stream(io::Error),
+    /// The file cannot be read.
     Open {
+        /// The file.
         path: Box<Path>,
+        /// The cause.
         error: io::Error,
     },
     /// The file is there, but no profile is in it.
     Content {
+        /// The file, where there is one.
         path: Option<Box<Path>>,
+        /// The cause.
         error: ReadError,
     },
     /// No call has been counted, so there is nothing to draw.
     NoCalls(Format),
+    /// The format shows edges, and the profile has weights of contexts alone.
+    NoEdges(Format),
     /// The format writes every stack in full, and these stacks together have more than 2²⁷ frames.
     TooManyFrames(Format),
     /// The format shows callers above callees, the structure is the other way round.
@@ -43,6 +56,7 @@ pub enum ExportError {
 /// What is wrong with a file's content.
 #[derive(Debug)]
 pub enum ReadError {
+    /// Not UTF-8.
     NotText,
     /// Not JSON, or JSON of other fields; says line and column.
     Json(serde_json::Error),
@@ -54,10 +68,14 @@ pub enum ReadError {
     Profile(ProfileError),
     /// A column is shorter or longer than another.
     Columns {
+        /// The column.
         what: &'static str,
+        /// Entries, as in the first column.
         expected: usize,
+        /// Entries.
         found: usize,
     },
+    /// The edge of this index is the same as an earlier one.
     RepeatedEdge(usize),
     /// A structure of a name that this program does not know, or one without its k or percentage.
     Structure(String),
@@ -108,6 +126,11 @@ impl fmt::Display for ExportError {
             ExportError::NoCalls(format) => {
                 write!(f, "the profile counts no calls: there is nothing to show in a {} file", format.extension())
             }
+            ExportError::NoEdges(format) => write!(
+                f,
+                "{} shows weights of edges, but this profile has weights of contexts alone; replay with --structure dcg",
+                format.extension()
+            ),
             ExportError::TooManyFrames(format) => {
                 let (name, limit) = (format.extension(), super::text::grouped(super::stacks::FRAMES));
                 write!(

@@ -7,7 +7,9 @@ use super::{ProfileError, check_weight, in_range};
 use crate::ids::{EdgeId, FuncId};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use rustc_hash::FxHashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::num::NonZeroU32;
 
 /// A node of [`Contexts`].
@@ -27,7 +29,9 @@ pub enum Labels {
 /// What a node stands for: a call of a function, or a call over an edge, whose callee is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Label {
+    /// From any site.
     Function(FuncId),
+    /// From the edge's site.
     Edge(EdgeId),
 }
 
@@ -40,9 +44,12 @@ impl Label {
     }
 }
 
+/// A node and what it counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ContextNode {
+    /// Of the same kind in all nodes.
     pub label: Label,
+    /// `None` for a root.
     pub parent: PackedOption<ContextId>,
     /// In calls; what they include says [`Structure::nesting`].
     pub weight: f64,
@@ -62,21 +69,31 @@ pub enum Nesting {
 pub enum Structure {
     /// One node an invocation (PLDI'06 section 2).
     CallTree,
-    /// (PLDI'06 section 2).
+    /// Calling context tree (PLDI'06 section 2).
     Cct,
     /// Trees of stack suffixes (CC-Map section 3.1.1).
     Pcct,
     /// The trees of CallSiteRef and CalleeRef nodes; the general nodes are the profile's DCG (CC-Map section 3.1.2).
     CcMap,
     /// k-slab forest (OOPSLA'12 section 5.2). Nodes whose calls another node counts too have weight 0 here, as before an inversion.
-    Ksf { k: NonZeroU32 },
+    Ksf {
+        /// Functions of a slab above each other.
+        k: NonZeroU32,
+    },
     /// k-calling-context forest (OOPSLA'12 section 4), `None` for the ∞-CCF.
-    Kccf { k: Option<NonZeroU32> },
+    Kccf {
+        /// Functions of the longest contexts.
+        k: Option<NonZeroU32>,
+    },
     /// x %-similar ∞-CCF (OOPSLA'12 section 6): without the nodes below x % of their root's weight.
-    SimilarCcf { percent: f64 },
+    SimilarCcf {
+        /// x, from 0 to 100.
+        percent: f64,
+    },
 }
 
 impl Structure {
+    /// What weights include.
     pub fn nesting(self) -> Nesting {
         match self {
             Structure::CallTree | Structure::Cct | Structure::Pcct | Structure::CcMap | Structure::Ksf { .. } => Nesting::Exclusive,
@@ -105,6 +122,7 @@ impl fmt::Display for Structure {
     }
 }
 
+/// The nodes of one structure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contexts {
     structure: Structure,
@@ -115,8 +133,29 @@ pub struct Contexts {
 }
 
 impl Contexts {
+    /// No nodes yet.
     pub fn new(structure: Structure, labels: Labels) -> Self {
         Contexts { structure, labels, nodes: PrimaryMap::new(), dropped: 0 }
+    }
+
+    /// The nodes of a structure that numbers them in a way of its own: key, parent's key, label, weight; parents before children.
+    ///
+    /// # Errors
+    ///
+    /// As [`Contexts::push`].
+    pub fn from_nodes<K: Copy + Eq + Hash>(
+        structure: Structure,
+        labels: Labels,
+        nodes: impl IntoIterator<Item = (K, Option<K>, Label, f64)>,
+    ) -> Result<Self, ProfileError> {
+        let mut contexts = Contexts::new(structure, labels);
+        let mut numbers: FxHashMap<K, ContextId> = FxHashMap::default();
+        for (key, parent, label, weight) in nodes {
+            let unknown = ProfileError::UnknownParent(contexts.nodes.next_key());
+            let parent = parent.map(|parent| numbers.get(&parent).copied().ok_or(unknown)).transpose()?;
+            numbers.insert(key, contexts.push(label, parent, weight)?);
+        }
+        Ok(contexts)
     }
 
     /// Adds a node; its parent has been added before.
@@ -136,10 +175,12 @@ impl Contexts {
         Ok(self.nodes.push(ContextNode { label, parent: parent.into(), weight }))
     }
 
+    /// Where the nodes come from.
     pub fn structure(&self) -> Structure {
         self.structure
     }
 
+    /// What nodes are told apart by.
     pub fn labels(&self) -> Labels {
         self.labels
     }
@@ -149,14 +190,17 @@ impl Contexts {
         self.nodes.iter()
     }
 
+    /// The node of a number.
     pub fn node(&self, id: ContextId) -> &ContextNode {
         &self.nodes[id]
     }
 
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -185,6 +229,7 @@ impl Contexts {
         own
     }
 
+    /// Memory of the nodes, in bytes.
     pub fn bytes(&self) -> usize {
         self.nodes.len() * size_of::<ContextNode>()
     }

@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 /// The clock that durations are told in.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Clock {
+    /// Time.
     #[default]
     Nanoseconds,
     /// Of a cycle counter.
@@ -32,6 +33,7 @@ pub struct Counters {
     pub drops: u64,
 }
 
+/// The run, the sampler, and what it counted.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Meta {
     /// The program that ran.
@@ -42,9 +44,11 @@ pub struct Meta {
     pub parameters: Vec<(Box<str>, Box<str>)>,
     /// Of the random numbers, if there are any.
     pub seed: Option<u64>,
+    /// What durations are told in.
     pub clock: Clock,
     /// How long the run took, by `clock`.
     pub duration: u64,
+    /// How much was done.
     pub counters: Counters,
 }
 

@@ -85,6 +85,19 @@ fn nodes_follow_their_parents_and_share_a_kind() {
 }
 
 #[test]
+fn nodes_may_come_with_numbers_of_their_own() {
+    let forest = |nodes: &[(char, Option<char>, f64)]| {
+        let nodes = nodes.iter().map(|&(key, parent, weight)| (key, parent, labels(u32::from(parent.is_some())), weight));
+        Contexts::from_nodes(Structure::Cct, Labels::Edges, nodes)
+    };
+    let contexts = forest(&[('x', None, 1.0), ('a', Some('x'), 2.0), ('q', Some('a'), 3.0), ('b', Some('x'), 4.0)]).unwrap();
+    let parents: Vec<Option<u32>> = contexts.nodes().map(|(_, node)| node.parent.expand().map(|id| id.as_u32())).collect();
+    assert_eq!((parents, contexts.total()), (vec![None, Some(0), Some(1), Some(0)], 10.0));
+    let early = forest(&[('x', None, 1.0), ('a', Some('b'), 2.0), ('b', Some('x'), 4.0)]).unwrap_err();
+    assert_eq!(early.to_string(), "the parent of context1 has not come before it");
+}
+
+#[test]
 fn children_within_their_parent_where_weights_include_them() {
     let forest = |inner: f64| {
         let mut contexts = Contexts::new(KCCF, Labels::Edges);

@@ -151,6 +151,14 @@ fn reversed_contexts_are_no_cc_map() {
 }
 
 #[test]
+fn graphs_need_weights_of_edges() {
+    let path = directory("edges").join("profile.dot");
+    let error = export::write(&sample::kccf(), &path).unwrap_err().to_string();
+    assert!(error.contains(".dot shows weights of edges, but this profile has weights of contexts alone"), "{error}");
+    assert!(!path.exists(), "the file is not touched");
+}
+
+#[test]
 fn deep_stacks_overflow_nothing() {
     let deep = sample::chain(200_000);
     for format in [Format::Json, Format::Speedscope, Format::Firefox, Format::Xml, Format::Dot] {
