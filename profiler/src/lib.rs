@@ -3,10 +3,14 @@
 //! This crate knows no compiler, no threads and no clock; it depends on nothing above it.
 #![forbid(unsafe_code)]
 
+pub mod diff;
 pub mod event;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod ids;
 pub mod metrics;
 pub mod oracle;
+pub mod profile;
 pub mod program;
 pub mod sample;
 pub mod structures;

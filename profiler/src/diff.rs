@@ -1,0 +1,247 @@
+//! Two profiles compared: how much they agree, and which edges differ most.
+//!
+//! In: two [`Profile`]s, of one program or of two versions of it. Out: [`Diff`], as data, as a table ([`Display`](std::fmt::Display)) and, with feature `export`, as JSON.
+//! Two runs may number functions differently, so these are matched by name, file and line, call sites by caller and line, edges by call site and callee; what then coincides is added up.
+//! Degree of overlap and hot-edge coverage as in PLDI'06 section 3 (for CCTs; here for DCGs too, as in TACO'15 section 5.2), on shares of each profile's own total: runs may differ in length.
+
+mod matching;
+mod table;
+
+use crate::ids::EdgeId;
+use crate::profile::{Contexts, Profile};
+use crate::program::Function;
+use cranelift_entity::SecondaryMap;
+use matching::Union;
+
+/// What a comparison shows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DiffOptions {
+    /// Edges are hot from this part of the hottest edge's weight on (0 to 1).
+    pub thresholds: Vec<f64>,
+    /// How many of the edges that changed most are listed.
+    pub changes: usize,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        DiffOptions { thresholds: vec![0.01, 0.1, 0.5], changes: 20 }
+    }
+}
+
+/// How two profiles differ.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct Diff {
+    /// The first.
+    pub before: Side,
+    /// The second.
+    pub after: Side,
+    /// Degree of overlap of the DCGs, in percent; `None` where one of them counts no calls.
+    pub overlap: Option<f64>,
+    /// Of the contexts, where both profiles have the same structure.
+    pub context_overlap: Option<f64>,
+    /// For each of the thresholds that were asked for.
+    pub hot_edge_coverage: Vec<HotEdgeCoverage>,
+    /// Edges with calls.
+    pub edges: EdgeCounts,
+    /// Those whose shares differ most, the largest difference first.
+    pub changes: Vec<EdgeChange>,
+}
+
+/// One of the two profiles.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct Side {
+    /// Program, mode and parameters.
+    pub title: String,
+    /// In the DCG.
+    pub calls: f64,
+}
+
+/// In percent; `None` where no edge is hot.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct HotEdgeCoverage {
+    /// Part of the hottest edge's weight from which edges are hot.
+    pub threshold: f64,
+    /// Of the edges that are hot after, those that were hot before.
+    pub before_over_after: Option<f64>,
+    /// Of the edges that were hot before, those that are hot after.
+    pub after_over_before: Option<f64>,
+}
+
+/// How many edges are in which profile.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct EdgeCounts {
+    /// In both.
+    pub both: usize,
+    /// In the first alone.
+    pub only_before: usize,
+    /// In the second alone.
+    pub only_after: usize,
+}
+
+/// A function as it is matched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct FunctionName {
+    /// As the program calls it.
+    pub name: Box<str>,
+    /// Empty where unknown.
+    pub file: Box<str>,
+    /// 1-based, 0 where unknown.
+    pub line: u32,
+}
+
+impl From<&Function> for FunctionName {
+    fn from(Function { name, file, line }: &Function) -> Self {
+        FunctionName { name: name.clone(), file: file.clone(), line: *line }
+    }
+}
+
+/// An edge's part in both profiles.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+pub struct EdgeChange {
+    /// `None` for the first function of a thread.
+    pub caller: Option<FunctionName>,
+    /// Of the call, 0 where unknown.
+    pub line: u32,
+    /// The function that is called.
+    pub callee: FunctionName,
+    /// In calls.
+    pub calls_before: f64,
+    /// In calls.
+    pub calls_after: f64,
+    /// In percent of all calls.
+    pub share_before: f64,
+    /// In percent of all calls.
+    pub share_after: f64,
+    /// Standard error of the shares' difference in percentage points, `None` where an error is unknown.
+    pub error: Option<f64>,
+}
+
+impl EdgeChange {
+    /// In percentage points.
+    pub fn change(&self) -> f64 {
+        self.share_after - self.share_before
+    }
+}
+
+/// What one profile says of an edge.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    calls: f64,
+    /// Square of the standard error; NaN where unknown.
+    variance: f64,
+}
+
+type Weights = SecondaryMap<EdgeId, Weight>;
+
+/// Compares two profiles.
+pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
+    let mut union = Union::default();
+    let (edges_before, edges_after) = (union.edges(before), union.edges(after));
+    let weights = [weights(before, &edges_before), weights(after, &edges_after)];
+    let pairs: Vec<(f64, f64)> = union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls)).collect();
+    let mut edges = EdgeCounts::default();
+    for pair in &pairs {
+        match (pair.0 > 0.0, pair.1 > 0.0) {
+            (true, true) => edges.both += 1,
+            (true, false) => edges.only_before += 1,
+            (false, true) => edges.only_after += 1,
+            (false, false) => {}
+        }
+    }
+    Diff {
+        before: Side { title: before.meta().to_string(), calls: before.dcg_total() },
+        after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
+        overlap: overlap(&pairs),
+        context_overlap: context_overlap(before, after, &mut union, [&edges_before, &edges_after]),
+        hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&pairs, threshold)).collect(),
+        edges,
+        changes: changes(&union, &weights, [before.dcg_total(), after.dcg_total()], options.changes),
+    }
+}
+
+fn weights(profile: &Profile, edges: &SecondaryMap<EdgeId, EdgeId>) -> Weights {
+    let mut weights = Weights::new();
+    for edge in profile.dcg() {
+        let weight = &mut weights[edges[edge.edge]];
+        weight.calls += edge.weight;
+        weight.variance += edge.error.map_or(f64::NAN, |error| error * error);
+    }
+    weights
+}
+
+/// Degree of overlap in percent, from weights in both profiles.
+fn overlap(pairs: &[(f64, f64)]) -> Option<f64> {
+    let (before, after) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    let shared = |pair: &(f64, f64)| (pair.0 / before).min(pair.1 / after);
+    (before > 0.0 && after > 0.0).then(|| 100.0 * pairs.iter().map(shared).sum::<f64>())
+}
+
+fn context_overlap(before: &Profile, after: &Profile, union: &mut Union, edges: [&SecondaryMap<EdgeId, EdgeId>; 2]) -> Option<f64> {
+    let alike = |a: &Contexts, b: &Contexts| a.structure() == b.structure() && a.labels() == b.labels();
+    let (a, b) = before.contexts().zip(after.contexts()).filter(|(a, b)| alike(a, b))?;
+    let mut pairs: Vec<(f64, f64)> = Vec::new();
+    union.contexts(before, a, edges[0], |node, calls| at(&mut pairs, node).0 += calls);
+    union.contexts(after, b, edges[1], |node, calls| at(&mut pairs, node).1 += calls);
+    overlap(&pairs)
+}
+
+fn at(pairs: &mut Vec<(f64, f64)>, node: crate::profile::ContextId) -> &mut (f64, f64) {
+    let index = node.as_u32() as usize;
+    if pairs.len() <= index {
+        pairs.resize(index + 1, (0.0, 0.0));
+    }
+    &mut pairs[index]
+}
+
+/// Hot-edge coverage both ways.
+fn coverage(pairs: &[(f64, f64)], threshold: f64) -> HotEdgeCoverage {
+    let hottest = pairs.iter().fold((0.0_f64, 0.0_f64), |most, pair| (most.0.max(pair.0), most.1.max(pair.1)));
+    let is_hot = |weight: f64, hottest: f64| weight > 0.0 && weight >= threshold * hottest;
+    let (mut before, mut after, mut both) = (0_u32, 0_u32, 0_u32);
+    for pair in pairs {
+        let hot = (is_hot(pair.0, hottest.0), is_hot(pair.1, hottest.1));
+        before += u32::from(hot.0);
+        after += u32::from(hot.1);
+        both += u32::from(hot.0 && hot.1);
+    }
+    let share = |of: u32| (of > 0).then(|| 100.0 * f64::from(both) / f64::from(of));
+    HotEdgeCoverage { threshold, before_over_after: share(after), after_over_before: share(before) }
+}
+
+fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2], most: usize) -> Vec<EdgeChange> {
+    let percent = |part: f64, total: f64| if total > 0.0 { 100.0 * part / total } else { 0.0 };
+    let change = |edge: EdgeId| {
+        let [before, after] = [weights[0][edge], weights[1][edge]];
+        let errors = [percent(before.variance.sqrt(), totals[0]), percent(after.variance.sqrt(), totals[1])];
+        let error = errors[0].hypot(errors[1]);
+        let program = &union.program;
+        EdgeChange {
+            caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),
+            line: program.edges()[edge].site.expand().map_or(0, |site| program.sites[site].line),
+            callee: (&program.functions[program.callee(edge)]).into(),
+            calls_before: before.calls,
+            calls_after: after.calls,
+            share_before: percent(before.calls, totals[0]),
+            share_after: percent(after.calls, totals[1]),
+            error: (!error.is_nan()).then_some(error),
+        }
+    };
+    let mut changes: Vec<EdgeChange> = union.program.edges().keys().map(change).filter(|change| change.change() != 0.0).collect();
+    changes.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+    changes.truncate(most);
+    changes
+}
+
+#[cfg(feature = "export")]
+impl Diff {
+    /// One JSON object with the fields of this struct; percentages are in percent, weights in calls.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

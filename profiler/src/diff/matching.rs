@@ -1,0 +1,71 @@
+//! What is the same in two profiles that number differently.
+//!
+//! In: profiles, one after the other. Out: for each, a number in a common [`Program`] for each of its edges, and a number for each of its contexts.
+//! Functions are the same if name, file and line are; call sites if caller and line are; contexts if label and parent are.
+
+use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::profile::{ContextId, Contexts, Label, Profile};
+use crate::program::{CallSite, Edge, Function, Program};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use rustc_hash::FxHashMap;
+
+#[derive(Default)]
+pub(super) struct Union {
+    pub program: Program,
+    functions: FxHashMap<(Box<str>, Box<str>, u32), FuncId>,
+    sites: FxHashMap<(FuncId, u32), CallSiteId>,
+    contexts: FxHashMap<(PackedOption<ContextId>, Label), ContextId>,
+}
+
+impl Union {
+    /// For each edge of the profile the edge of the common program. All edges are mapped, those without weight too.
+    pub fn edges(&mut self, profile: &Profile) -> SecondaryMap<EdgeId, EdgeId> {
+        let program = profile.program();
+        let mut sites: SecondaryMap<CallSiteId, PackedOption<CallSiteId>> = SecondaryMap::new();
+        for (id, site) in &program.sites {
+            let caller = self.function(&program.functions[site.caller]);
+            sites[id] = self.site(caller, site.line).into();
+        }
+        let mut edges = SecondaryMap::with_default(EdgeId::from_u32(0));
+        for (id, edge) in program.edges() {
+            let site = edge.site.expand().map_or(PackedOption::default(), |site| sites[site]);
+            let callee = self.function(&program.functions[edge.callee]);
+            edges[id] = self.program.edge(Edge { site, callee });
+        }
+        edges
+    }
+
+    /// Tells the common number and the own calls of every context.
+    pub fn contexts(
+        &mut self,
+        profile: &Profile,
+        contexts: &Contexts,
+        edges: &SecondaryMap<EdgeId, EdgeId>,
+        mut tell: impl FnMut(ContextId, f64),
+    ) {
+        let own = contexts.own_weights();
+        let mut common: SecondaryMap<ContextId, PackedOption<ContextId>> = SecondaryMap::with_capacity(contexts.len());
+        for (id, node) in contexts.nodes() {
+            let label = match node.label {
+                Label::Edge(edge) => Label::Edge(edges[edge]),
+                Label::Function(function) => Label::Function(self.function(&profile.program().functions[function])),
+            };
+            let parent = node.parent.expand().map_or(PackedOption::default(), |parent| common[parent]);
+            let next = ContextId::from_u32(self.contexts.len() as u32);
+            let number = *self.contexts.entry((parent, label)).or_insert(next);
+            common[id] = number.into();
+            tell(number, own[id]);
+        }
+    }
+
+    fn function(&mut self, function: &Function) -> FuncId {
+        let functions = &mut self.program.functions;
+        let Function { name, file, line } = function;
+        *self.functions.entry((name.clone(), file.clone(), *line)).or_insert_with(|| functions.push(function.clone()))
+    }
+
+    fn site(&mut self, caller: FuncId, line: u32) -> CallSiteId {
+        let sites = &mut self.program.sites;
+        *self.sites.entry((caller, line)).or_insert_with(|| sites.push(CallSite { caller, line }))
+    }
+}

@@ -1,0 +1,72 @@
+//! A comparison as a table for people.
+//!
+//! In: [`Diff`]. Out: text, one edge a line, control characters in names escaped.
+
+use super::{Diff, EdgeChange, FunctionName, HotEdgeCoverage};
+use std::fmt::{self, Display};
+
+impl Display for Diff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "before: {} ({:.0} calls)", printable(&self.before.title), self.before.calls)?;
+        writeln!(f, "after:  {} ({:.0} calls)", printable(&self.after.title), self.after.calls)?;
+        writeln!(f)?;
+        writeln!(f, "degree of overlap, edges     {:>9}", percent(self.overlap))?;
+        if self.context_overlap.is_some() {
+            writeln!(f, "degree of overlap, contexts  {:>9}", percent(self.context_overlap))?;
+        }
+        for HotEdgeCoverage { threshold, before_over_after, after_over_before } in &self.hot_edge_coverage {
+            let label = format!("hot-edge coverage, T = {threshold}");
+            let (forth, back) = (percent(*before_over_after), percent(*after_over_before));
+            writeln!(f, "{label:<28} {forth:>9} of the hot edges after were hot before, {back} the other way round")?;
+        }
+        writeln!(f, "edges in both {}, only before {}, only after {}", self.edges.both, self.edges.only_before, self.edges.only_after)?;
+        if self.changes.is_empty() {
+            return writeln!(f, "no edge's share changed");
+        }
+        writeln!(f)?;
+        writeln!(
+            f,
+            "{:>9} {:>9} {:>19}  edge (share of all calls, change in percentage points ± standard error)",
+            "before", "after", "change"
+        )?;
+        self.changes.iter().try_for_each(|change| write_change(change, f))
+    }
+}
+
+fn write_change(change: &EdgeChange, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let error = change.error.filter(|&error| error > 0.0).map_or(String::new(), |error| format!(" ± {error:.2}"));
+    let difference = format!("{:+.2}{error}", change.change());
+    write!(f, "{:>7.2} % {:>7.2} % {difference:>19}  ", change.share_before, change.share_after)?;
+    match &change.caller {
+        Some(caller) => write!(f, "{}", text(caller))?,
+        None => f.write_str("(thread start)")?,
+    }
+    if change.line > 0 {
+        write!(f, " line {}", change.line)?;
+    }
+    writeln!(f, " → {}", text(&change.callee))
+}
+
+fn text(function: &FunctionName) -> String {
+    let FunctionName { name, file, line } = function;
+    match (&**file, line) {
+        ("", 0) => printable(name),
+        (file, line) => format!("{} ({}:{line})", printable(name), printable(file)),
+    }
+}
+
+/// A name cannot break lines or move the cursor.
+fn printable(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if c.is_control() {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
+        }
+        shown
+    })
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or("–".into(), |value| format!("{value:.2} %"))
+}

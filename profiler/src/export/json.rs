@@ -1,0 +1,301 @@
+//! Our own format: everything that is in a profile, as JSON. `docs/profile-format.md` describes it for others.
+//!
+//! In: a profile, or a file's bytes. Out: one line of JSON, or a profile whose every index and number has been checked.
+//! Invariant: what is written is read back equal, floats to the last bit.
+
+use super::{ExportError, ReadError};
+use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::profile::{Clock, ContextId, Contexts, Counters, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Structure};
+use crate::program::{CallSite, Edge, Function, Program};
+use cranelift_entity::EntityRef;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::num::{NonZeroU32, NonZeroU64};
+
+pub(super) const FORMAT: &str = "call profile";
+/// Grows when a reader of the version before would misunderstand or refuse a file.
+pub(super) const VERSION: u64 = 1;
+
+/// What all versions have, read first.
+#[derive(Deserialize)]
+struct Header {
+    format: Option<String>,
+    version: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    version: u64,
+    unit: Unit,
+    meta: MetaPart,
+    functions: Vec<FunctionPart>,
+    sites: Vec<SitePart>,
+    edges: Vec<EdgePart>,
+    dcg: Vec<DcgPart>,
+    contexts: Option<ContextsPart>,
+}
+
+/// Of all weights and errors.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    Calls,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetaPart {
+    program: Box<str>,
+    mode: Box<str>,
+    parameters: Vec<ParameterPart>,
+    seed: Option<u64>,
+    clock: ClockPart,
+    duration: u64,
+    samples: u64,
+    ticks: u64,
+    bursts: u64,
+    drops: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParameterPart {
+    name: Box<str>,
+    value: Box<str>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "unit", rename_all = "lowercase", deny_unknown_fields)]
+enum ClockPart {
+    Nanoseconds,
+    Cycles { per_second: Option<NonZeroU64> },
+    Calls,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FunctionPart {
+    name: Box<str>,
+    file: Box<str>,
+    line: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SitePart {
+    caller: u32,
+    line: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EdgePart {
+    site: Option<u32>,
+    callee: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DcgPart {
+    edge: u32,
+    weight: f64,
+    error: Option<f64>,
+    samples: u64,
+}
+
+/// Columns, since there may be many nodes.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContextsPart {
+    structure: String,
+    k: Option<NonZeroU32>,
+    percent: Option<f64>,
+    labels: LabelsPart,
+    dropped: u64,
+    label: Vec<u32>,
+    parent: Vec<Option<u32>>,
+    weight: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LabelsPart {
+    Functions,
+    Edges,
+}
+
+pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
+    let Meta { program, mode, parameters, seed, clock, duration, counters } = profile.meta().clone();
+    let Counters { samples, ticks, bursts, drops } = counters;
+    let clock = match clock {
+        Clock::Nanoseconds => ClockPart::Nanoseconds,
+        Clock::Cycles { per_second } => ClockPart::Cycles { per_second },
+        Clock::Calls => ClockPart::Calls,
+    };
+    let parameters = parameters.into_iter().map(|(name, value)| ParameterPart { name, value }).collect();
+    let names = profile.program();
+    let file = File {
+        format: FORMAT.into(),
+        version: VERSION,
+        unit: Unit::Calls,
+        meta: MetaPart { program, mode, parameters, seed, clock, duration, samples, ticks, bursts, drops },
+        functions: names.functions.values().cloned().map(|Function { name, file, line }| FunctionPart { name, file, line }).collect(),
+        sites: names.sites.values().map(|site| SitePart { caller: site.caller.as_u32(), line: site.line }).collect(),
+        edges: names.edges().values().map(edge_part).collect(),
+        dcg: profile.dcg().iter().map(dcg_part).collect(),
+        contexts: profile.contexts().map(contexts_part),
+    };
+    serde_json::to_writer(&mut *out, &file)?;
+    out.write_all(b"\n")?;
+    Ok(())
+}
+
+fn edge_part(edge: &Edge) -> EdgePart {
+    EdgePart { site: edge.site.expand().map(CallSiteId::as_u32), callee: edge.callee.as_u32() }
+}
+
+fn dcg_part(edge: &DcgEdge) -> DcgPart {
+    DcgPart { edge: edge.edge.as_u32(), weight: edge.weight, error: edge.error, samples: edge.samples }
+}
+
+fn contexts_part(contexts: &Contexts) -> ContextsPart {
+    let (structure, k, percent) = match contexts.structure() {
+        Structure::CallTree => ("call-tree", None, None),
+        Structure::Cct => ("cct", None, None),
+        Structure::Pcct => ("pcct", None, None),
+        Structure::CcMap => ("cc-map", None, None),
+        Structure::Ksf { k } => ("k-sf", Some(k), None),
+        Structure::Kccf { k } => ("k-ccf", k, None),
+        Structure::SimilarCcf { percent } => ("similar-ccf", None, Some(percent)),
+    };
+    let label = |label| match label {
+        Label::Function(function) => FuncId::as_u32(function),
+        Label::Edge(edge) => EdgeId::as_u32(edge),
+    };
+    ContextsPart {
+        structure: structure.into(),
+        k,
+        percent,
+        labels: match contexts.labels() {
+            Labels::Functions => LabelsPart::Functions,
+            Labels::Edges => LabelsPart::Edges,
+        },
+        dropped: contexts.dropped,
+        label: contexts.nodes().map(|(_, node)| label(node.label)).collect(),
+        parent: contexts.nodes().map(|(_, node)| node.parent.expand().map(ContextId::as_u32)).collect(),
+        weight: contexts.nodes().map(|(_, node)| node.weight).collect(),
+    }
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
+    // A newer version may have other fields, so the version decides before they do.
+    let header: Header = serde_json::from_str(text)?;
+    if header.format.as_deref() != Some(FORMAT) || !text.trim_start().starts_with('{') {
+        return Err(ReadError::NotAProfile);
+    }
+    match header.version {
+        Some(VERSION) => {}
+        Some(other) => return Err(ReadError::Version(other)),
+        None => return Err(ReadError::NotAProfile),
+    }
+    let File { format: _, version: _, unit: Unit::Calls, meta, functions, sites, edges, dcg, contexts } = serde_json::from_str(text)?;
+    let mut program = Program::default();
+    program.functions = functions.into_iter().map(|FunctionPart { name, file, line }| Function { name, file, line }).collect();
+    for SitePart { caller, line } in sites {
+        let caller = index(caller, "function", program.functions.len())?;
+        program.sites.push(CallSite { caller, line });
+    }
+    for (at, part) in edges.into_iter().enumerate() {
+        let site: Option<CallSiteId> = part.site.map(|site| index(site, "site", program.sites.len())).transpose()?;
+        let callee = index(part.callee, "function", program.functions.len())?;
+        let edge = program.edge(Edge { site: site.into(), callee });
+        if edge.index() != at {
+            return Err(ReadError::RepeatedEdge(at));
+        }
+    }
+    let dcg = dcg.into_iter().map(|DcgPart { edge, weight, error, samples }| {
+        let edge = index(edge, "edge", program.edges().len())?;
+        Ok(DcgEdge { edge, weight, error, samples })
+    });
+    let dcg = dcg.collect::<Result<Vec<_>, ReadError>>()?;
+    let contexts = contexts.map(|part| read_contexts(part, &program)).transpose()?;
+    let mut builder = Profile::builder(read_meta(meta), program).dcg(dcg);
+    if let Some(contexts) = contexts {
+        builder = builder.contexts(contexts);
+    }
+    Ok(builder.build()?)
+}
+
+/// A checked index: the largest 32-bit number is none at all.
+fn index<T: EntityRef>(index: u32, what: &'static str, len: usize) -> Result<T, ReadError> {
+    let index = index as usize;
+    if index < len { Ok(T::new(index)) } else { Err(ProfileError::NoSuch { what, index, len }.into()) }
+}
+
+fn read_meta(part: MetaPart) -> Meta {
+    let MetaPart { program, mode, parameters, seed, clock, duration, samples, ticks, bursts, drops } = part;
+    Meta {
+        program,
+        mode,
+        parameters: parameters.into_iter().map(|ParameterPart { name, value }| (name, value)).collect(),
+        seed,
+        clock: match clock {
+            ClockPart::Nanoseconds => Clock::Nanoseconds,
+            ClockPart::Cycles { per_second } => Clock::Cycles { per_second },
+            ClockPart::Calls => Clock::Calls,
+        },
+        duration,
+        counters: Counters { samples, ticks, bursts, drops },
+    }
+}
+
+fn read_contexts(part: ContextsPart, program: &Program) -> Result<Contexts, ReadError> {
+    let expected = part.label.len();
+    for (what, found) in [("parents", part.parent.len()), ("weights", part.weight.len())] {
+        if found != expected {
+            return Err(ReadError::Columns { what, expected, found });
+        }
+    }
+    let structure = structure(&part.structure, part.k, part.percent)?;
+    let labels = match part.labels {
+        LabelsPart::Functions => Labels::Functions,
+        LabelsPart::Edges => Labels::Edges,
+    };
+    let mut contexts = Contexts::new(structure, labels);
+    for ((label, parent), weight) in part.label.into_iter().zip(part.parent).zip(part.weight) {
+        let label = match labels {
+            Labels::Functions => Label::Function(index(label, "function", program.functions.len())?),
+            Labels::Edges => Label::Edge(index(label, "edge", program.edges().len())?),
+        };
+        let parent = parent.map(|parent| index(parent, "earlier context", contexts.len())).transpose()?;
+        contexts.push(label, parent, weight)?;
+    }
+    contexts.dropped = part.dropped;
+    Ok(contexts)
+}
+
+fn structure(name: &str, k: Option<NonZeroU32>, percent: Option<f64>) -> Result<Structure, ReadError> {
+    let structure = match (name, k, percent) {
+        ("call-tree", None, None) => Structure::CallTree,
+        ("cct", None, None) => Structure::Cct,
+        ("pcct", None, None) => Structure::Pcct,
+        ("cc-map", None, None) => Structure::CcMap,
+        ("k-sf", Some(k), None) => Structure::Ksf { k },
+        ("k-ccf", k, None) => Structure::Kccf { k },
+        ("similar-ccf", None, Some(percent)) => Structure::SimilarCcf { percent },
+        ("k-sf", None, _) => return Err(ReadError::Structure("a k-sf needs its k".into())),
+        ("similar-ccf", _, None) => return Err(ReadError::Structure("a similar-ccf needs its percent".into())),
+        ("call-tree" | "cct" | "pcct" | "cc-map" | "k-sf" | "k-ccf" | "similar-ccf", ..) => {
+            return Err(ReadError::Structure(format!("k or percent do not belong to a {name}")));
+        }
+        _ => {
+            return Err(ReadError::Structure(format!(
+                "structure {name:?} is none of call-tree, cct, pcct, cc-map, k-sf, k-ccf, similar-ccf"
+            )));
+        }
+    };
+    Ok(structure)
+}

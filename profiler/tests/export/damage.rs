@@ -1,0 +1,138 @@
+//! Files that are no profiles give an error that says what is wrong and where; none makes the reader panic.
+
+use crate::formats::text;
+use crate::sample;
+use profiler::export::{self, ExportError, Format, ReadError};
+use proptest::prelude::*;
+
+fn error(format: Format, text: &str) -> String {
+    match export::parse(format, text.as_bytes()) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("accepted: {text}"),
+    }
+}
+
+/// One change to the sample's JSON, and what the error must say.
+#[test]
+fn json_is_checked() {
+    let good = text(&sample::cc_map(), Format::Json);
+    for (from, to, says) in [
+        ("\"call profile\"", "\"song\"", "\"format\" is not \"call profile\""),
+        ("\"version\":1", "\"version\":2", "version 2; this program reads version 1"),
+        ("\"unit\":\"calls\"", "\"unit\":\"seconds\"", "unknown variant `seconds`, expected `calls` at line 1 column"),
+        ("\"ticks\":150", "\"ticks\":-1", "invalid value: integer `-1`, expected u64"),
+        ("\"ticks\":150,", "", "missing field `ticks`"),
+        ("\"ticks\":150", "\"tocks\":150", "unknown field `tocks`"),
+        ("\"unit\":\"nanoseconds\"", "\"unit\":\"weeks\"", "unknown variant `weeks`"),
+        ("{\"name\":\"burst\"", "{\"name\":\"interval\"", "parameter \"interval\" occurs twice"),
+        ("{\"caller\":0,\"line\":2}", "{\"caller\":7,\"line\":2}", "there is no function 7: there are 7, numbered from 0"),
+        ("{\"caller\":0,\"line\":2}", "{\"caller\":4294967295,\"line\":2}", "there is no function 4294967295"),
+        ("{\"site\":0,\"callee\":1}", "{\"site\":6,\"callee\":1}", "there is no site 6"),
+        ("{\"site\":0,\"callee\":1}", "{\"site\":4294967295,\"callee\":1}", "there is no site 4294967295"),
+        ("{\"site\":0,\"callee\":1}", "{\"site\":0,\"callee\":4294967295}", "there is no function 4294967295"),
+        ("{\"site\":1,\"callee\":1}", "{\"site\":0,\"callee\":1}", "edge 2 is the same as an earlier one"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":9,\"weight\":2.25", "there is no edge 9"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":2,\"weight\":2.25", "edge2 occurs twice"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":1,\"weight\":-2.25", "-2.25 is no number of calls"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":1,\"weight\":null", "invalid type: null, expected f64"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":1,\"weight\":1e999", "number out of range"),
+        ("{\"edge\":1,\"weight\":2.25", "{\"edge\":1,\"weight\":1e16", "10000000000000000 is no number of calls"),
+        ("\"cc-map\"", "\"forest\"", "structure \"forest\" is none of call-tree, cct"),
+        ("\"k\":null", "\"k\":3", "k or percent do not belong to a cc-map"),
+        ("\"cc-map\"", "\"k-sf\"", "a k-sf needs its k"),
+        ("\"cc-map\"", "\"similar-ccf\"", "a similar-ccf needs its percent"),
+        ("\"cc-map\"", "\"k-ccf\"", "the children of context0 count more calls than the node itself"),
+        ("\"k\":null", "\"k\":0", "expected a nonzero u32"),
+        ("\"label\":[0", "\"label\":[9", "there is no edge 9"),
+        ("\"label\":[0", "\"label\":[4294967295", "there is no edge 4294967295"),
+        ("\"label\":[0", "\"label\":[0,0", "9 parents for 10 context nodes"),
+        ("\"weight\":[1.0", "\"weight\":[1.0,1.0", "10 weights for 9 context nodes"),
+        ("\"parent\":[null", "\"parent\":[0", "there is no earlier context 0"),
+        ("\"parent\":[null", "\"parent\":[4294967295", "there is no earlier context 4294967295"),
+        ("\"weight\":[1.0", "\"weight\":[-1.0", "-1 is no number of calls"),
+    ] {
+        assert!(good.contains(from), "{from} is not in the sample");
+        let found = error(Format::Json, &good.replacen(from, to, 1));
+        assert!(found.contains(says), "{from} → {to} says: {found}");
+    }
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    assert!(error(Format::Json, "").contains("EOF while parsing"));
+    assert!(error(Format::Json, "{}").contains("\"format\" is not"));
+    assert!(error(Format::Json, "[\"call profile\", 1]").contains("\"format\" is not"));
+    // Depth is neither a crash nor a wait.
+    for start in ["", "{\"format\":", "{\"other\":"] {
+        error(Format::Json, &(start.to_owned() + &"[".repeat(1_000_000)));
+        error(Format::Json, &(start.to_owned() + &"{\"a\":".repeat(1_000_000)));
+    }
+    assert!(error(Format::Json, &text(&sample::cc_map(), Format::Speedscope)).contains("\"format\" is not"));
+    assert!(error(Format::Json, &text(&sample::cc_map(), Format::Folded)).contains("line 1"));
+    assert!(matches!(export::parse(Format::Json, b"\xff"), Err(ExportError::Content { error: ReadError::NotText, .. })));
+    assert!(matches!(export::parse(Format::Folded, b"a \xff 1"), Err(ExportError::Content { error: ReadError::NotText, .. })));
+    assert!(matches!(export::parse(Format::Svg, b"<svg/>"), Err(ExportError::OutputOnly(Format::Svg))));
+}
+
+#[test]
+fn folded_is_checked() {
+    for (text, says) in [
+        ("a;b 1\nnonsense\n", "line 2: no number of calls after the stack"),
+        ("a;b x\n", "line 1: what follows the last space is no number of calls"),
+        ("a;b 1.2.3\n", "is no number of calls"),
+        ("a;b .\n", "is no number of calls"),
+        ("a;b -1\n", "is no number of calls"),
+        ("a;b 1e3\n", "is no number of calls"),
+        ("a;b NaN\n", "is no number of calls"),
+        ("a;b 99999999999999999999\n", "is no number of calls"),
+        ("  5\n", "line 1: no number of calls after the stack"),
+    ] {
+        let found = error(Format::Folded, text);
+        assert!(found.contains(says), "{text:?} says: {found}");
+    }
+    let escaped = text(&sample::cc_map(), Format::Folded);
+    assert!(error(Format::Folded, &escaped.replacen(r"8\u{3b}", r"8\x3b", 1)).contains("is followed by neither"));
+}
+
+#[test]
+fn folded_takes_what_others_write() {
+    let profile =
+        export::parse(Format::Folded, b"# a comment\r\n\r\nmain;App\\new 2.5\r\nmain;f(int, int) 1\nmain 10\nmain;App\\new .5\n").unwrap();
+    let names: Vec<&str> = profile.program().functions.values().map(|function| &*function.name).collect();
+    assert_eq!(names, ["main", "App\\new", "f(int, int)"]);
+    let weights: Vec<f64> = profile.contexts().unwrap().nodes().map(|(_, node)| node.weight).collect();
+    assert_eq!((weights, profile.dcg_total()), (vec![10.0, 3.0, 1.0], 14.0));
+}
+
+#[test]
+fn truncated_json_is_an_error() {
+    let good = text(&sample::kccf(), Format::Json);
+    for (end, _) in good.trim_end().char_indices() {
+        error(Format::Json, &good[..end]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_json_does_not_panic(at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 0..4), digit in any::<bool>()) {
+        let mut json = text(&sample::cc_map(), Format::Json).into_bytes();
+        // Digits alone leave it JSON more often.
+        let digits: Vec<usize> = json.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit()).map(|(at, _)| at).collect();
+        let (at, bytes) = match digit {
+            true => (digits[at.index(digits.len())], bytes.iter().map(|byte| b"0123456789-.e"[usize::from(*byte) % 13]).collect()),
+            false => (at.index(json.len()), bytes),
+        };
+        json.splice(at..=at, bytes);
+        if let Ok(profile) = export::parse(Format::Json, &json) {
+            for format in Format::ALL {
+                let _ = export::render(&profile, format, &mut Vec::new());
+            }
+        }
+    }
+
+    #[test]
+    fn any_lines_do_not_panic(text in "([a-c;\\\\ u{}0-9#.\n]|\\PC){0,40}") {
+        let _ = export::parse(Format::Folded, text.as_bytes());
+        let _ = export::parse(Format::Json, text.as_bytes());
+    }
+}
