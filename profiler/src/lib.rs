@@ -3,9 +3,14 @@
 //! This crate knows no compiler, no threads and no clock; it depends on nothing above it.
 #![forbid(unsafe_code)]
 
+pub mod counters;
 pub mod event;
 pub mod ids;
+pub mod metrics;
 pub mod oracle;
 pub mod program;
+pub mod replay;
 pub mod sample;
+pub mod samplers;
 pub mod structures;
+pub mod tuning;
