@@ -70,8 +70,8 @@ fn sampling_latency() {
         let uncorrected = share(cbs(samples, Correction::Off));
         assert!(uncorrected > 0.93, "{uncorrected}");
         near(share(cbs(samples, Correction::Density)), uncorrected, 0.02);
-        // By the formula 0.66: better, and still not right.
-        near(share(cbs(samples, Correction::DensityAndLatency)), 0.66, 0.08);
+        // By the formula, weighted over the latencies and the calls between ticks that this loop gives, 0.56: far better, and not quite right.
+        near(share(cbs(samples, Correction::DensityAndLatency)), 0.57, 0.09);
     }
     near(share(counted(100, 8)), 0.5, 0.032);
     near(share(timed(Start::Random, 8)), 0.5, 0.05);

@@ -289,7 +289,7 @@ fn the_same_seed_gives_the_same_samples_however_threads_are_mixed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
     /// Every context that a sampler reports is one that the program was in, and recorded calls are no more than were made.
     #[test]
     fn samples_tell_no_lies(seed in any::<u64>(), events in 0usize..1500, threads in 1u64..4) {
@@ -312,7 +312,7 @@ proptest! {
             let counters = summary.counters;
             prop_assert!(counters.burst_calls <= counters.calls);
             if parameters.mode == Mode::Exhaustive {
-                prop_assert_eq!(Comparison::new(paths.weights(), exact.weights()).overlap(), 100.0);
+                prop_assert!(Comparison::new(paths.weights(), exact.weights()).overlap() > 99.999);
                 prop_assert_eq!(&paths.0, &exact.0);
             }
         }
