@@ -25,7 +25,7 @@ macro_rules! counters {
         impl Counters {
             /// Adds what another thread has counted.
             pub fn merge(&mut self, other: &Counters) {
-                $(self.$field += other.$field;)*
+                $(self.$field = self.$field.saturating_add(other.$field);)*
             }
 
             /// Every counter with its value, in the order of this file.

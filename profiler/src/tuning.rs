@@ -35,7 +35,7 @@ knobs! {
     /// Time between the ticks of the estimator with a timer.
     ESTIMATOR_INTERVAL: u64 = 200_000, "estimator-interval", "ns", "ours: profiling.md section 5, many short bursts beat few long ones";
     /// How far a tick may come before or after its time, as a share of the interval.
-    JITTER: f64 = 0.05, "jitter", "share of the interval", "ours: what a sleeping timer thread shows; keeps ticks from running in step with a program";
+    JITTER: f64 = 0.05, "jitter", "share of the interval", "ours: as a sleeping timer thread; keeps ticks out of step with programs";
 
     /// Samples that CBS takes at a tick.
     CBS_SAMPLES: u32 = 8, "cbs-samples", "samples a tick", "Jikes RVM, TACO'15 section 6";

@@ -8,7 +8,7 @@ use profiler::ids::ThreadId;
 use profiler::metrics::{Comparison, OverTime, Strata};
 use profiler::replay::{Options, Replay, Time};
 use profiler::sample::{Observed, Sample};
-use profiler::samplers::{Antibias, Length, Mode, ParameterError, Parameters, Trigger};
+use profiler::samplers::{Antibias, Clock, Correction, Length, Mode, ParameterError, Parameters, Start, Trigger};
 use profiler::structures::CallStructure;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -222,7 +222,7 @@ fn bad_parameters_are_errors() {
     let parameters = Parameters { jitter: f64::NAN, ..Parameters::stack_walk() };
     let error = Replay::new(Options::new(parameters, 0)).err();
     assert!(matches!(error, Some(ParameterError::OutOfRange { what: "jitter", .. })));
-    let options = Options { clock: profiler::samplers::Clock { hz: 0 }, ..Options::new(Parameters::exhaustive(), 0) };
+    let options = Options { clock: Clock { hz: 0 }, ..Options::new(Parameters::exhaustive(), 0) };
     assert_eq!(Replay::run(options, [], |_| {}).err(), Some(ParameterError::Clock { hz: 0 }));
 }
 
@@ -265,7 +265,7 @@ fn small_parameters() -> Vec<Parameters> {
     modes.extend(lengths.map(bursts));
     modes.extend(lengths.map(|length| adaptive(length, None)));
     modes.extend(lengths.map(|length| adaptive(length, Some(0.3))));
-    modes.extend([profiler::samplers::Start::Random, profiler::samplers::Start::Tick].map(timer));
+    modes.extend([Start::Random, Start::Tick].map(timer));
     modes.into_iter().map(|mode| Parameters { interval: Duration::from_nanos(300), ..Parameters::new(mode) }).collect()
 }
 
@@ -284,6 +284,62 @@ fn the_same_seed_gives_the_same_samples_however_threads_are_mixed() {
         assert_eq!(of(1, &trace), of(1, &apart), "{parameters:?}");
         if parameters.mode != Mode::Exhaustive {
             assert_ne!(of(1, &trace).0, of(2, &trace).0, "{parameters:?}");
+        }
+    }
+}
+
+/// Any number at all: mostly small ones, which are good, but often those at the ends of ranges.
+fn wild() -> impl Strategy<Value = u64> + Clone {
+    prop_oneof![1 => Just(0), 2 => Just(1), 20 => 2..10_000u64, 1 => any::<u64>(), 1 => Just(u64::MAX)]
+}
+
+fn wild_float() -> impl Strategy<Value = f64> + Clone {
+    prop_oneof![20 => 0.001..1.0f64, 1 => any::<f64>(), 1 => Just(f64::NAN), 1 => Just(0.0), 1 => Just(1.0)]
+}
+
+fn wild_parameters() -> impl Strategy<Value = Parameters> {
+    let antibias = (0..3usize, wild_float(), wild_float()).prop_map(|(which, lambda, alpha)| {
+        let corrections = [Correction::Off, Correction::Density, Correction::DensityAndLatency];
+        Antibias { correction: corrections[which], lambda, alpha }
+    });
+    let length = (any::<bool>(), wild()).prop_map(|(is_time, number)| match is_time {
+        true => Length::Time(Duration::from_nanos(number)),
+        false => Length::Calls(number),
+    });
+    let trigger = (0..3usize, wild()).prop_map(|(which, mean)| match which {
+        0 => Trigger::Timer(Start::Tick),
+        1 => Trigger::Timer(Start::Random),
+        _ => Trigger::Calls { mean },
+    });
+    let small = || wild().prop_map(|number| number as u32);
+    let mode = prop_oneof![
+        Just(Mode::Exhaustive),
+        antibias.clone().prop_map(|antibias| Mode::StackWalk { antibias }),
+        (small(), small(), antibias).prop_map(|(samples, stride, antibias)| Mode::Cbs { samples, stride, antibias }),
+        length.clone().prop_map(|length| Mode::StaticBursting { length }),
+        (length, small(), proptest::option::of(wild_float())).prop_map(|(length, history, re_enable)| Mode::AdaptiveBursting {
+            length,
+            history,
+            re_enable
+        }),
+        (trigger, small()).prop_map(|(trigger, burst)| Mode::Estimator { trigger, burst }),
+    ];
+    (mode, wild(), wild_float(), proptest::bool::weighted(0.1)).prop_map(|(mode, interval, jitter, self_tuning)| {
+        let interval = Duration::from_nanos(interval);
+        Parameters { mode, interval, jitter, self_tuning }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Whatever the numbers and the clock: an error, or a replay with a finite cost.
+    #[test]
+    fn any_parameters_are_errors_or_work(parameters in wild_parameters(), hz in wild(), cycles in wild(), seed in any::<u64>()) {
+        let trace = random_trace(seed, 60, 2);
+        for time in [Time::Stamps, Time::PerCall(cycles)] {
+            let options = Options { time, clock: Clock { hz }, ..Options::new(parameters, seed) };
+            let Ok(summary) = Replay::run(options, trace.iter().copied(), |sample| assert!(sample.weight.is_finite())) else { continue };
+            prop_assert!(summary.share().is_finite());
         }
     }
 }

@@ -168,7 +168,7 @@ impl Thread {
         let Some(timer) = self.timer.as_mut().filter(|timer| timer.is_due(self.now)) else { return };
         let skipped = (self.now - timer.next) / interval + 1;
         timer.next = timer.next.saturating_add(skipped.saturating_mul(interval));
-        self.counters.ticks_merged += skipped;
+        self.counters.ticks_merged = self.counters.ticks_merged.saturating_add(skipped);
     }
 
     fn at(&self) -> Moment {
