@@ -46,11 +46,13 @@ impl Program {
     fn run(&self, random: &mut Random, calls: u64, mut event: impl FnMut(Event, u64)) {
         let (mut made, mut now, mut density) = (0u64, 0, 10);
         let mut stack: Vec<(usize, usize)> = Vec::new();
-        let mut phase = 0;
+        let (mut phase, mut phase_ends) = (0, 0);
         while made < calls {
             let depth = stack.len();
             let Some(&mut (function, ref mut site)) = stack.last_mut() else {
-                if random.chance(0.01) {
+                // Phases are longer than the intervals of timers: else call densities would not differ from tick to tick.
+                if made >= phase_ends {
+                    phase_ends = made + 500_000 + random.below(4_000_000);
                     phase = random.below(self.functions.len() as u64 / 4) as usize;
                     density = 2 + random.below(30);
                 }
