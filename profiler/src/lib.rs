@@ -3,6 +3,7 @@
 //! This crate knows no compiler, no threads and no clock; it depends on nothing above it.
 #![forbid(unsafe_code)]
 
+pub mod counters;
 pub mod diff;
 pub mod event;
 #[cfg(feature = "export")]
@@ -12,5 +13,8 @@ pub mod metrics;
 pub mod oracle;
 pub mod profile;
 pub mod program;
+pub mod replay;
 pub mod sample;
+pub mod samplers;
 pub mod structures;
+pub mod tuning;

@@ -1,0 +1,73 @@
+//! Everything the profiler counts about itself: name, unit and description.
+//!
+//! In: samplers and their drivers (the virtual machine, or a replay) increment fields. Out: sums, and a table for people.
+//! Invariant: counters only grow; those of threads are merged by adding.
+
+/// What a counter is called and counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counter {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub description: &'static str,
+}
+
+macro_rules! counters {
+    ($($field:ident, $name:literal, $unit:literal, $description:literal;)*) => {
+        /// Counts of one thread or of a whole run.
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        pub struct Counters {
+            $(
+                #[doc = concat!("In ", $unit, ": ", $description, ".")]
+                pub $field: u64,
+            )*
+        }
+
+        impl Counters {
+            /// Adds what another thread has counted.
+            pub fn merge(&mut self, other: &Counters) {
+                $(self.$field = self.$field.saturating_add(other.$field);)*
+            }
+
+            /// Every counter with its value, in the order of this file.
+            pub fn all(&self) -> impl Iterator<Item = (Counter, u64)> + use<> {
+                [$((Counter { name: $name, unit: $unit, description: $description }, self.$field)),*].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    calls, "calls", "calls", "calls that the program has made";
+    unmatched, "unmatched-returns", "returns", "returns without an open call, ignored";
+    ticks, "ticks", "ticks", "ticks that a sampler was asked about";
+    ticks_merged, "ticks-merged", "ticks", "ticks that came while an earlier one still waited for the thread";
+    samples, "samples", "samples", "stack walks and bursts that were handed over";
+    samples_empty, "samples-empty", "samples", "samples that saw no call: no call was open, or none came in the burst";
+    samples_dropped, "samples-dropped", "samples", "samples that were lost because a queue was full";
+    walks, "walks", "walks", "stack walks, for samples and for signatures";
+    frames, "frames", "frames", "frames that stack walks have looked at";
+    bursts, "bursts", "bursts", "bursts that were recorded";
+    bursts_skipped, "bursts-skipped", "bursts", "bursts that the history table has prevented";
+    bursts_re_enabled, "bursts-re-enabled", "bursts", "bursts of known signatures, compensated by the re-enable ratio";
+    burst_calls, "burst-calls", "calls", "calls recorded in bursts";
+    intervals_missed, "intervals-missed", "intervals", "intervals that ended before the random start of their burst";
+    repetitions, "repetitions", "samples", "stack walks whose top frame an earlier walk had seen";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_adds_and_the_table_shows_each_counter_once() {
+        let mut all = Counters { calls: 3, samples: 1, ..Counters::default() };
+        all.merge(&Counters { calls: 4, repetitions: 2, ..Counters::default() });
+        assert_eq!((all.calls, all.samples, all.repetitions), (7, 1, 2));
+        let mut names: Vec<&str> = all.all().map(|(counter, _)| counter.name).collect();
+        assert_eq!(all.all().map(|(_, value)| value).sum::<u64>(), 10);
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

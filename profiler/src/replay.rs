@@ -1,0 +1,159 @@
+//! A run once more, under any sampler: what a profile would have been, and what it would have cost.
+//!
+//! In: the calls and returns of each thread, in order, with time stamps or without. Out: the [`Sample`]s that the sampler takes, handed to a sink as they
+//! are made; counters; and the modelled cost of profiling (profiling.md section 5).
+//!
+//! Invariants: the same input and seed give the same samples, whatever the order in which threads' events are mixed (but for a self-tuning interval, which
+//! all threads share); nothing recurses, and an event costs constant time but for walks, which copy the stack.
+//!
+//! ```
+//! use profiler::{event::Event, ids::{EdgeId, ThreadId}, replay::{Options, Replay}, samplers::Parameters};
+//!
+//! // A loop that calls edge 0 a million times.
+//! let call = Event::call(EdgeId::from_u32(0));
+//! let trace = std::iter::repeat_n([call, Event::RETURN], 1_000_000).flatten();
+//! let mut calls = 0.0;
+//! let options = Options::new(Parameters::estimator(), 42);
+//! let summary = Replay::run(options, trace.map(|event| (ThreadId::from_u32(0), event, 0)), |sample| {
+//!     calls += 8.0 * sample.weight; // bursts of 8 calls
+//! })?;
+//! assert!((calls / 1e6 - 1.0).abs() < 0.05);
+//! assert!(summary.share() < 0.005); // half a percent of the run
+//! # Ok::<(), profiler::samplers::ParameterError>(())
+//! ```
+
+mod cost;
+mod thread;
+
+pub use cost::{Cost, Summary};
+
+use crate::event::Event;
+use crate::ids::ThreadId;
+use crate::sample::Sample;
+use crate::samplers::{Clock, Interval, ParameterError, Parameters, Random, Sampler};
+use rustc_hash::FxHashMap;
+use thread::Thread;
+
+/// Where time comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Time {
+    /// Each event's own stamp, in cycles. A stamp below the thread's last one counts as that.
+    Stamps,
+    /// So many cycles a call with its return, half of them each; stamps are ignored, and each thread starts at 0.
+    PerCall(u64),
+}
+
+/// How to replay.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Options {
+    pub parameters: Parameters,
+    pub time: Time,
+    pub clock: Clock,
+    pub cost: Cost,
+    /// Of everything random.
+    pub seed: u64,
+}
+
+impl Options {
+    /// 100 million calls a second, as compiled code makes them, by a clock of nanoseconds.
+    pub fn new(parameters: Parameters, seed: u64) -> Options {
+        Options { parameters, time: Time::PerCall(10), clock: Clock::NANOSECONDS, cost: Cost::default(), seed }
+    }
+}
+
+/// A run that is being replayed.
+pub struct Replay {
+    options: Options,
+    /// What threads' samplers are copied from.
+    sampler: Sampler,
+    /// How long to the next tick: for all threads.
+    interval: Interval,
+    threads: Vec<Thread>,
+    indices: FxHashMap<ThreadId, usize>,
+    /// The thread of the last event, and its index.
+    last: Option<(ThreadId, usize)>,
+}
+
+impl Replay {
+    /// # Errors
+    /// If parameters or the clock are out of range.
+    pub fn new(options: Options) -> Result<Replay, ParameterError> {
+        let sampler = Sampler::new(&options.parameters, options.clock, Random::new(options.seed))?;
+        let Parameters { interval, jitter, self_tuning, .. } = options.parameters;
+        let interval = Interval::new(interval, jitter, self_tuning, options.clock);
+        Ok(Replay { options, sampler, interval, threads: Vec::new(), indices: FxHashMap::default(), last: None })
+    }
+
+    /// All events of a run at once.
+    ///
+    /// # Errors
+    /// If parameters or the clock are out of range.
+    pub fn run(
+        options: Options,
+        events: impl IntoIterator<Item = (ThreadId, Event, u64)>,
+        mut sink: impl FnMut(&Sample),
+    ) -> Result<Summary, ParameterError> {
+        let mut replay = Replay::new(options)?;
+        for (thread, event, stamp) in events {
+            replay.event(thread, event, stamp, &mut sink);
+        }
+        Ok(replay.finish(&mut sink))
+    }
+
+    /// The thread's next event. Samples go to the sink when they are complete.
+    pub fn event(&mut self, thread: ThreadId, event: Event, stamp: u64, sink: &mut impl FnMut(&Sample)) {
+        let index = match self.last {
+            Some((last, index)) if last == thread => index,
+            _ => self.index(thread, stamp),
+        };
+        self.threads[index].event(event, stamp, self.options.time, &mut self.interval, sink);
+    }
+
+    /// The end of all threads: bursts that are open end here.
+    pub fn finish(mut self, sink: &mut impl FnMut(&Sample)) -> Summary {
+        self.threads.iter_mut().for_each(|thread| thread.finish(sink));
+        self.summary()
+    }
+
+    /// Counters and cost up to here.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        for thread in &self.threads {
+            summary.counters.merge(&thread.counters());
+            summary.cycles = summary.cycles.saturating_add(thread.elapsed());
+        }
+        summary.nanoseconds = self.options.clock.nanoseconds(summary.cycles);
+        summary.cost = self.options.cost.of(&summary.counters);
+        summary
+    }
+
+    /// The interval of the timer as it is now, in cycles: self-tuning changes it.
+    pub fn interval(&self) -> u64 {
+        self.interval.cycles()
+    }
+
+    fn index(&mut self, id: ThreadId, stamp: u64) -> usize {
+        let index = match self.indices.get(&id) {
+            Some(&index) => index,
+            None => {
+                self.threads.push(self.thread(id, stamp));
+                self.indices.insert(id, self.threads.len() - 1);
+                self.threads.len() - 1
+            }
+        };
+        self.last = Some((id, index));
+        index
+    }
+
+    fn thread(&self, id: ThreadId, stamp: u64) -> Thread {
+        let Options { parameters, time, seed, .. } = self.options;
+        let stream = 2 * u64::from(id.as_u32());
+        let sampler = self.sampler.for_thread(Random::stream(seed, stream));
+        let timer = parameters.has_timer().then(|| Random::stream(seed, stream + 1));
+        let start = match time {
+            Time::Stamps => stamp,
+            Time::PerCall(_) => 0,
+        };
+        Thread::new(id, sampler, timer, start, &self.interval)
+    }
+}

@@ -1,0 +1,274 @@
+//! Our own sampler: short bursts at random calls, each worth exactly the calls that it stands for (profiling.md section 5, points 2 to 5).
+//!
+//! The weight of a burst's calls is the exact number of calls since the last burst by the calls in this one (a Horvitz-Thompson estimate).
+//! - [`Counted`]: bursts come every so many calls, at random; time plays no part, so neither density nor latency can bias it.
+//! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
+//!
+//! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
+//! Invariant: weights times recorded calls add up to the calls made, but for those at the end of a thread, after its last burst's interval.
+
+use super::random::Random;
+use super::{Action, Common, Ended, Span, Tick, Wake};
+use crate::sample::Moment;
+
+fn begin(burst: u32) -> Action {
+    Action::Burst(Span::Calls(u64::from(burst)))
+}
+
+/// What each of so many recorded calls stands for.
+fn share(of: u64, recorded: u64) -> f64 {
+    if recorded == 0 { 0.0 } else { of as f64 / recorded as f64 }
+}
+
+/// Bursts every `mean` calls or so.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    mean: u64,
+    burst: u32,
+    /// The call of the next burst.
+    due: u64,
+    /// Calls made when the last burst ended; `None` before the first.
+    ended: Option<u64>,
+}
+
+impl Counted {
+    pub(super) fn new(mean: u64, burst: u32) -> Counted {
+        Counted { mean, burst, due: 0, ended: None }
+    }
+
+    /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
+    /// of many short threads few are sampled, but they count for the others.
+    pub(super) fn start(&mut self, at: Moment, common: &mut Common) -> Action {
+        let skip = common.random.below(self.mean);
+        if self.burst == 1 {
+            return self.wait(at, skip + 1);
+        }
+        if skip == 0 {
+            common.tick += 1;
+            return begin(self.burst);
+        }
+        self.wait(at, skip)
+    }
+
+    pub(super) fn poll(&mut self, at: Moment, common: &mut Common) -> Action {
+        if at.calls < self.due {
+            return Action::Wait(Wake::After(self.due - at.calls));
+        }
+        common.tick += 1;
+        if self.burst > 1 {
+            return begin(self.burst);
+        }
+        let weight = share(self.stands_for(at), 1);
+        match self.wait_for_next(at, &mut common.random) {
+            Action::Wait(next) => Action::Top { weight, next },
+            other => other,
+        }
+    }
+
+    pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
+        let weight = share(self.stands_for(at), calls);
+        Ended { weight, next: self.wait_for_next(at, &mut common.random) }
+    }
+
+    fn stands_for(&mut self, at: Moment) -> u64 {
+        match self.ended.replace(at.calls) {
+            Some(ended) => at.calls.saturating_sub(ended),
+            None => self.mean,
+        }
+    }
+
+    /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
+    fn wait_for_next(&mut self, at: Moment, random: &mut Random) -> Action {
+        let mean = self.mean - u64::from(self.burst) + u64::from(self.burst == 1);
+        let least = mean.div_ceil(2);
+        let skip = least + random.below(2 * (mean - least) + 1);
+        self.wait(at, skip.max(1))
+    }
+
+    fn wait(&mut self, at: Moment, calls: u64) -> Action {
+        self.due = at.calls + calls;
+        Action::Wait(Wake::After(calls))
+    }
+}
+
+/// Where in its interval a burst begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// At the call that notices the tick.
+    Tick,
+    /// After a random number of calls, up to those of the interval before.
+    Random,
+}
+
+/// One burst an interval of the timer.
+///
+/// The calls since the last burst are counted from tick to tick, not from burst to burst: else a burst late in its interval would count for more than
+/// an early one, and a program that runs in step with the timer would show it.
+#[derive(Clone, Debug)]
+pub(super) struct Timed {
+    burst: u32,
+    start: Start,
+    /// Calls made when the last tick was noticed.
+    last_tick: u64,
+    /// Calls of the intervals since the one that the last burst stood for.
+    pending: u64,
+    /// The call of this interval's burst, if it is still to come.
+    due: Option<u64>,
+}
+
+impl Timed {
+    pub(super) fn new(burst: u32, start: Start) -> Timed {
+        Timed { burst, start, last_tick: 0, pending: 0, due: None }
+    }
+
+    pub(super) fn poll(&mut self, at: Moment, tick: Option<Tick>, common: &mut Common) -> Action {
+        if tick.is_some() {
+            self.open(at, common);
+        }
+        let Some(due) = self.due else { return Action::Wait(Wake::Tick) };
+        if at.calls < due {
+            return Action::Wait(Wake::After(due - at.calls));
+        }
+        self.due = None;
+        common.tick += 1;
+        if self.burst > 1 {
+            return begin(self.burst);
+        }
+        Action::Top { weight: share(std::mem::take(&mut self.pending), 1), next: Wake::Tick }
+    }
+
+    /// A new interval: where its burst is to begin.
+    fn open(&mut self, at: Moment, common: &mut Common) {
+        let calls = at.calls.saturating_sub(self.last_tick);
+        self.last_tick = at.calls;
+        self.pending += calls;
+        common.counters.intervals_missed += u64::from(self.due.is_some());
+        let skip = match self.start {
+            Start::Tick => 0,
+            Start::Random => common.random.below(calls),
+        };
+        self.due = Some(at.calls + skip);
+    }
+
+    pub(super) fn end_burst(&mut self, calls: u64) -> Ended {
+        let weight = share(self.pending, calls);
+        if calls > 0 {
+            self.pending = 0;
+        }
+        Ended { weight, next: Action::Wait(Wake::Tick) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Option<Tick> = Some(Tick { raised: 0, counted: 0 });
+
+    fn at(calls: u64) -> Moment {
+        Moment { cycles: 0, calls }
+    }
+
+    fn waited(action: Action) -> u64 {
+        match action {
+            Action::Wait(Wake::After(calls)) | Action::Top { next: Wake::After(calls), .. } => calls,
+            other => panic!("{other:?} waits for no call"),
+        }
+    }
+
+    #[test]
+    fn the_first_counted_burst_stands_for_the_mean_and_each_other_for_the_calls_since() {
+        for seed in 0..200 {
+            let mut common = Common::new(Random::new(seed));
+            let mut counted = Counted::new(100, 8);
+            let first = match counted.start(at(0), &mut common) {
+                Action::Burst(span) => {
+                    assert_eq!(span, Span::Calls(8));
+                    0
+                }
+                other => waited(other),
+            };
+            assert!(first < 100);
+            if first > 0 {
+                assert_eq!(counted.poll(at(first), &mut common), Action::Burst(Span::Calls(8)));
+            }
+            let ended = counted.end_burst(at(first + 8), 8, &mut common);
+            assert_eq!(ended.weight, 100.0 / 8.0);
+            let skip = waited(ended.next);
+            assert!((46..=138).contains(&skip), "{skip}");
+            assert_eq!(counted.poll(at(first + 9), &mut common), Action::Wait(Wake::After(skip - 1)), "asked too early");
+            assert_eq!(counted.poll(at(first + 8 + skip), &mut common), Action::Burst(Span::Calls(8)));
+            let ended = counted.end_burst(at(first + 16 + skip), 8, &mut common);
+            assert_eq!(ended.weight, (skip + 8) as f64 / 8.0);
+        }
+    }
+
+    #[test]
+    fn intervals_have_the_mean_that_was_asked_for() {
+        for (mean, burst) in [(100, 8), (101, 8), (100, 1), (7, 2), (2, 1), (16, 8)] {
+            let mut common = Common::new(Random::new(5));
+            let mut counted = Counted::new(mean, burst);
+            counted.start(at(0), &mut common);
+            let calls: u64 = (0..20_000)
+                .map(|i| u64::from(burst > 1) * u64::from(burst) + waited(counted.end_burst(at(i * mean), 1, &mut common).next))
+                .sum();
+            let found = calls as f64 / 20_000.0;
+            assert!((found / mean as f64 - 1.0).abs() < 0.02, "{found} instead of {mean} with bursts of {burst}");
+        }
+    }
+
+    #[test]
+    fn a_counted_burst_of_one_call_is_a_sample_of_the_top() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(10, 1);
+        let first = waited(counted.start(at(0), &mut common));
+        assert!((1..=10).contains(&first));
+        let action = counted.poll(at(first), &mut common);
+        assert!(matches!(action, Action::Top { weight: 10.0, .. }));
+        let skip = waited(action);
+        let Action::Top { weight, .. } = counted.poll(at(first + skip), &mut common) else { panic!("no sample") };
+        assert_eq!(weight, skip as f64);
+    }
+
+    #[test]
+    fn a_timed_burst_begins_at_random_within_the_calls_of_the_last_interval() {
+        let mut starts = std::collections::BTreeSet::new();
+        for seed in 0..300 {
+            let mut common = Common::new(Random::new(seed));
+            let mut timed = Timed::new(4, Start::Random);
+            let action = timed.poll(at(20), TICK, &mut common);
+            let skip = if action == Action::Burst(Span::Calls(4)) { 0 } else { waited(action) };
+            starts.insert(skip);
+            if skip > 0 {
+                assert_eq!(timed.poll(at(20 + skip), None, &mut common), Action::Burst(Span::Calls(4)));
+            }
+            assert_eq!(timed.end_burst(4), Ended { weight: 5.0, next: Action::Wait(Wake::Tick) });
+        }
+        assert_eq!(starts.into_iter().collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_interval_that_ends_before_its_burst_leaves_its_calls_to_the_next() {
+        let mut common = Common::new(Random::new(1));
+        let mut timed = Timed::new(4, Start::Random);
+        assert!(waited(timed.poll(at(1000), TICK, &mut common)) > 5);
+        // The next tick comes after five calls only: the burst is due anew, within five calls.
+        let action = timed.poll(at(1005), TICK, &mut common);
+        assert_eq!(common.counters.intervals_missed, 1);
+        if action != Action::Burst(Span::Calls(4)) {
+            timed.poll(at(1005 + waited(action)), None, &mut common);
+        }
+        assert_eq!(timed.end_burst(3).weight, 1005.0 / 3.0);
+        assert_eq!(timed.poll(at(1020), None, &mut common), Action::Wait(Wake::Tick));
+    }
+
+    #[test]
+    fn a_burst_that_saw_no_call_leaves_its_calls_to_the_next() {
+        let mut common = Common::new(Random::new(1));
+        let mut timed = Timed::new(4, Start::Tick);
+        assert_eq!(timed.poll(at(10), TICK, &mut common), Action::Burst(Span::Calls(4)));
+        assert_eq!(timed.end_burst(0).weight, 0.0);
+        timed.poll(at(30), TICK, &mut common);
+        assert_eq!(timed.end_burst(3).weight, 10.0);
+    }
+}

@@ -1,0 +1,104 @@
+//! Every knob of the profiler in one place: name, unit, default and where the default comes from.
+//!
+//! In: nothing. Out: constants for code, and [`KNOBS`], the same as a table for people and for `--help`.
+//! Invariant: a number that somebody could want to change stands here and nowhere else.
+
+/// One number that can be tuned.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Knob {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub default: f64,
+    /// A paper and section, or why we chose it.
+    pub source: &'static str,
+}
+
+macro_rules! knobs {
+    ($($(#[$doc:meta])* $constant:ident: $type:ty = $value:literal, $name:literal, $unit:literal, $source:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[doc = ""]
+            #[doc = concat!("Unit: ", $unit, ". Source: ", $source, ".")]
+            pub const $constant: $type = $value;
+        )*
+
+        /// All knobs, in the order of this file.
+        pub const KNOBS: &[Knob] = &[$(Knob { name: $name, unit: $unit, default: $constant as f64, source: $source }),*];
+    };
+}
+
+knobs! {
+    /// Time between the stack walks and bursts of PLDI'06.
+    BURST_INTERVAL: u64 = 10_000_000, "burst-interval", "ns", "PLDI'06 Table 2";
+    /// Time between the ticks of CBS.
+    CBS_INTERVAL: u64 = 4_000_000, "cbs-interval", "ns", "TACO'15 section 2.2, Jikes RVM";
+    /// Time between the ticks of the estimator with a timer.
+    ESTIMATOR_INTERVAL: u64 = 200_000, "estimator-interval", "ns", "ours: profiling.md section 5, many short bursts beat few long ones";
+    /// How far a tick may come before or after its time, as a share of the interval.
+    JITTER: f64 = 0.05, "jitter", "share of the interval", "ours: as a sleeping timer thread; keeps ticks out of step with programs";
+
+    /// Samples that CBS takes at a tick.
+    CBS_SAMPLES: u32 = 8, "cbs-samples", "samples a tick", "Jikes RVM, TACO'15 section 6";
+    /// Calls from one sample of CBS to the next.
+    CBS_STRIDE: u32 = 2, "cbs-stride", "calls", "Jikes RVM, TACO'15 section 6";
+
+    /// Length of a burst counted in calls: PLDI'06's 0.2 ms at the 100 million calls a second of compiled code.
+    BURST_CALLS: u64 = 20_000, "burst-calls", "calls", "PLDI'06 Table 2 in calls";
+    /// Length of a burst in time.
+    BURST_TIME: u64 = 200_000, "burst-time", "ns", "PLDI'06 Table 2";
+    /// Entries of the table of signatures.
+    HISTORY_ENTRIES: u32 = 2_048, "history", "entries", "PLDI'06 Table 2";
+    /// Chance that a known signature bursts all the same.
+    RE_ENABLE_RATIO: f64 = 0.05, "re-enable", "probability", "PLDI'06 Table 2";
+
+    /// Sampling period that the antibias weight assumes (lambda).
+    ANTIBIAS_LAMBDA: f64 = 10_000_000.0, "antibias-lambda", "cycles", "TACO'15 section 3.2";
+    /// What a cycle of latency counts against a cycle of the period (alpha).
+    ANTIBIAS_ALPHA: f64 = 1_000.0, "antibias-alpha", "1", "TACO'15 section 3.2";
+
+    /// Calls from burst to burst of the estimator, in the mean.
+    ESTIMATOR_MEAN: u64 = 10_000, "estimator-mean", "calls", "ours: profiling.md section 5";
+    /// Calls in one burst of the estimator.
+    ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: profiling.md section 5";
+
+    /// Samples after which the self-tuning interval is judged.
+    TUNING_SAMPLES: u32 = 1_000, "tuning-samples", "samples", "CC-Map section 3.1.4";
+    /// Below this share of repetitions the interval shrinks.
+    TUNING_FEW: f64 = 0.01, "tuning-few", "share of samples", "CC-Map section 3.1.4";
+    /// Above this share of repetitions the interval grows.
+    TUNING_MANY: f64 = 0.15, "tuning-many", "share of samples", "CC-Map section 3.1.4";
+    /// Factor by which the interval changes.
+    TUNING_FACTOR: f64 = 1.5, "tuning-factor", "1", "ours: the source names none";
+    /// The interval never gets shorter than this.
+    TUNING_SHORTEST: u64 = 100_000, "tuning-shortest", "ns", "ours: what timers can do";
+    /// The interval never gets longer than this.
+    TUNING_LONGEST: u64 = 1_000_000_000, "tuning-longest", "ns", "ours: a sample a second still follows a program";
+
+    /// Calls that exhaustive profiling hands over at once.
+    EXHAUSTIVE_CHUNK: u64 = 65_536, "exhaustive-chunk", "calls", "ours: fits into the second-level cache";
+
+    /// Modelled cost of a call in a burst.
+    COST_CALL: f64 = 20.0, "cost-call", "ns", "profiling.md section 5";
+    /// Modelled cost of a stack walk without its frames.
+    COST_WALK: f64 = 30.0, "cost-walk", "ns", "profiling.md section 5";
+    /// Modelled cost of a frame of a walk.
+    COST_FRAME: f64 = 1.5, "cost-frame", "ns", "profiling.md section 5";
+    /// Modelled cost of a timer tick.
+    COST_TICK: f64 = 150.0, "cost-tick", "ns", "profiling.md section 5";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_knob_says_what_it_is_and_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = KNOBS.iter().map(|knob| knob.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), KNOBS.len());
+        for knob in KNOBS {
+            assert!(!knob.unit.is_empty() && !knob.source.is_empty() && knob.default > 0.0, "{}", knob.name);
+        }
+    }
+}
