@@ -9,3 +9,4 @@ pub mod oracle;
 pub mod program;
 pub mod sample;
 pub mod structures;
+pub mod trace;
