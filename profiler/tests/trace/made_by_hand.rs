@@ -7,8 +7,11 @@ use profiler::program::Function;
 use profiler::trace::{Limits, Stamp, Trace};
 use proptest::prelude::*;
 
+/// A kind and contents.
+type Block<'a> = (u8, &'a [u8]);
+
 /// A file of these blocks, made from the specification alone and without compression.
-fn craft(blocks: &[(u8, &[u8])]) -> Vec<u8> {
+fn craft(blocks: &[Block]) -> Vec<u8> {
     let mut file = b"\x89trace\r\n\x01\x00\x01\x00".to_vec();
     file.extend(1_000_000_000_u64.to_le_bytes());
     file.extend(crc32fast::hash(&file).to_le_bytes());
@@ -34,12 +37,12 @@ fn craft(blocks: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 /// Functions f and g, a site in f, edges to f from outside and to g from the site, a thread.
-const DEFINED: (u8, &[u8]) = (1, b"\x01\x01f\x00\x07\x01\x01g\x01t\x00\x02\x00\x08\x03\x00\x00\x03\x01\x01\x04\x05\x04main");
+const DEFINED: Block = (1, b"\x01\x01f\x00\x07\x01\x01g\x01t\x00\x02\x00\x08\x03\x00\x00\x03\x01\x01\x04\x05\x04main");
 
 #[test]
 fn a_file_made_by_hand_is_read() {
     // Thread 0, base 5; 4 events, 2 edges, 2 stamps; the edges; the codes; stamps at 0 and 4, of 5 and 305.
-    let events: (u8, &[u8]) = (2, b"\x00\x05\x04\x02\x02\x00\x01\x01\x02\x00\x00\x00\x04\x00\xac\x02");
+    let events: Block = (2, b"\x00\x05\x04\x02\x02\x00\x01\x01\x02\x00\x00\x00\x04\x00\xac\x02");
     let trace = load(&craft(&[DEFINED, events, (1, b"\x05\x00\xac\x02"), (3, b"\x04\x00")]));
     assert!(trace.damage.is_none(), "{:?}", trace.damage);
     let program = &trace.program;
@@ -57,8 +60,8 @@ fn a_file_made_by_hand_is_read() {
 
 #[test]
 fn contents_that_make_no_sense_are_errors_that_say_so() {
-    let no_function: (u8, &[u8]) = (1, b"\x02\x00\x00");
-    let cases: &[(&[(u8, &[u8])], &str)] = &[
+    let no_function: Block = (1, b"\x02\x00\x00");
+    let cases: &[(&[Block], &str)] = &[
         (&[(1, b"\x09")], "no definition of such a kind"),
         (&[(1, b"\x01\x05abc")], "ends too early"),
         (&[(1, b"\x01\x02\xff\xff\x00\x00")], "not UTF-8"),
@@ -125,7 +128,7 @@ proptest! {
     /// Contents of any bytes with the right checksum reach all of the decoder.
     #[test]
     fn no_contents_panic(blocks in proptest::collection::vec((1..=3_u8, proptest::collection::vec(0..20_u8, 0..60)), 0..8)) {
-        let blocks: Vec<(u8, &[u8])> = blocks.iter().map(|(kind, raw)| (*kind, raw.as_slice())).collect();
+        let blocks: Vec<Block> = blocks.iter().map(|(kind, raw)| (*kind, raw.as_slice())).collect();
         let file = craft(&blocks);
         let limits = Limits { definitions: 100, names: 100, loaded: 1000 };
         let trace = Trace::load(file.as_slice(), limits).unwrap();
@@ -145,7 +148,7 @@ proptest! {
 #[test]
 fn no_change_of_contents_panics() {
     let events: &[u8] = b"\x00\x05\x04\x02\x02\x00\x01\x01\x02\x00\x00\x00\x04\x00\xac\x02";
-    let contents: [(u8, &[u8]); 4] = [DEFINED, (2, events), (1, b"\x05\x00\xac\x02"), (3, b"\x04\x00")];
+    let contents: [Block; 4] = [DEFINED, (2, events), (1, b"\x05\x00\xac\x02"), (3, b"\x04\x00")];
     let mut damaged = 0;
     for block in 0..contents.len() {
         for place in 0..contents[block].1.len() {
