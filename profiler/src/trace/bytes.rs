@@ -61,6 +61,27 @@ impl<'a> Cursor<'a> {
         Err(Problem::Malformed("a number is too large for 64 bits"))
     }
 
+    /// Hands out the next `count` numbers.
+    pub fn numbers(&mut self, count: usize, mut take: impl FnMut(u64) -> Result<(), Problem>) -> Result<(), Problem> {
+        const LONG: u64 = 0x8080_8080_8080_8080;
+        let mut left = count;
+        while left > 0 {
+            // Most are of one byte, so eight are looked at together.
+            if left >= 8
+                && let Some((eight, rest)) = self.0.split_first_chunk::<8>()
+                && u64::from_le_bytes(*eight) & LONG == 0
+            {
+                eight.iter().try_for_each(|&byte| take(u64::from(byte)))?;
+                self.0 = rest;
+                left -= 8;
+                continue;
+            }
+            take(self.number()?)?;
+            left -= 1;
+        }
+        Ok(())
+    }
+
     /// A number of 32 bits.
     pub fn short(&mut self) -> Result<u32, Problem> {
         u32::try_from(self.number()?).map_err(|_| Problem::Malformed("a number is too large for 32 bits"))
@@ -88,6 +109,23 @@ mod tests {
             assert_eq!(cursor.number().unwrap(), number);
             assert!(cursor.is_empty());
         }
+    }
+
+    #[test]
+    fn many_numbers_are_the_same_as_one_by_one() {
+        let numbers: Vec<u64> = (0..100).map(|number| if number % 23 == 22 { number * 1000 } else { number }).collect();
+        let mut bytes = Vec::new();
+        numbers.iter().for_each(|&number| put_number(&mut bytes, number));
+        for count in [0, 1, 7, 8, 9, 22, 100] {
+            let (mut found, mut cursor) = (Vec::new(), Cursor(&bytes));
+            let taken = cursor.numbers(count, |number| {
+                found.push(number);
+                Ok(())
+            });
+            assert!(taken.is_ok() && found == numbers[..count]);
+            assert_eq!(cursor.number().ok(), numbers.get(count).copied());
+        }
+        assert!(Cursor(&bytes).numbers(101, |_| Ok(())).is_err());
     }
 
     #[test]

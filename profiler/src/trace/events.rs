@@ -139,22 +139,25 @@ impl Decoder {
     }
 
     fn decode_stamps(&mut self, bytes: &mut Cursor, count: usize) -> Result<(), Problem> {
-        self.stamps.clear();
-        let mut at = 0;
-        for number in 0..count {
-            let distance = bytes.number()?;
-            if distance > self.events.len() as u64 - at || (distance == 0 && number > 0) {
+        let Decoder { stamps, events, base, .. } = self;
+        stamps.clear();
+        let (mut at, last) = (0, events.len() as u64);
+        bytes.numbers(count, |distance| {
+            if distance > last - at || (distance == 0 && !stamps.is_empty()) {
                 return Err(Problem::Malformed("a time stamp is out of order"));
             }
             at += distance;
-            self.stamps.push(Stamp { at, cycles: 0 });
-        }
-        let mut cycles = self.base;
-        for stamp in &mut self.stamps {
-            cycles = cycles.checked_add(bytes.number()?).ok_or(Problem::Malformed("a time stamp is too large for 64 bits"))?;
-            stamp.cycles = cycles;
-        }
-        Ok(())
+            stamps.push(Stamp { at, cycles: 0 });
+            Ok(())
+        })?;
+        let (mut cycles, mut stamps) = (*base, stamps.iter_mut());
+        bytes.numbers(count, |passed| {
+            cycles = cycles.checked_add(passed).ok_or(Problem::Malformed("a time stamp is too large for 64 bits"))?;
+            if let Some(stamp) = stamps.next() {
+                stamp.cycles = cycles;
+            }
+            Ok(())
+        })
     }
 }
 
