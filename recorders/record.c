@@ -573,7 +573,11 @@ __attribute__((destructor(101))) LOCAL void finish(void) {
 
 /* This thread's first call. */
 LOCAL struct thread *begin_thread(void) {
-    if (is_starting) return NULL;
+    if (is_starting) {
+        /* A signal handler. */
+        __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
     is_starting = 1;
     begin();
     struct thread *t = !is_over && state == RUNNING ? memory(sizeof *t) : NULL;

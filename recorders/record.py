@@ -346,7 +346,11 @@ def load(options):
         sys.exit("record.py: cannot read %s: %s" % (options.script, error.strerror))
     sys.path[0] = os.path.dirname(os.path.abspath(options.script))
     main.__file__ = options.script
-    return compile(source, options.script, "exec", dont_inherit=True), main
+    try:
+        return compile(source, options.script, "exec", dont_inherit=True), main
+    except SyntaxError as error:
+        sys.excepthook(type(error), error.with_traceback(None), None)
+        sys.exit(1)
 
 
 def run(code, main, profile):

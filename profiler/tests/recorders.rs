@@ -171,16 +171,34 @@ fn python_blocks_are_cut() {
     assert!(called.len() == 299 && called.values().all(|&count| count == 300), "{called:?}");
     assert!(main.events.len() >= 2 * (80_000 + 90_000 + 1));
     assert_eq!(calls(&trace, main, "many.py").matches(')').count(), 1 + 40_000, "the module and each call of once");
+}
 
-    let script = scratch.file("fails.py");
-    std::fs::write(&script, "def f():\n    raise KeyError('it')\nf()\n").unwrap();
-    let file = scratch.file("fails.trace");
-    let mut command = Command::new("python3");
-    let output = command.arg(root().join("recorders/record.py")).args(["-o", file.to_str().unwrap()]).arg(&script).output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && message.ends_with("KeyError: 'it'\n") && !message.contains("record.py"), "{message}");
+/// What goes wrong in a program is said as without the recorder, and what was recorded until then is there.
+#[test]
+fn python_programs_that_fail_are_recorded() {
+    if is_missing("python3") {
+        return;
+    }
+    let scratch = Scratch::new("python-fails");
+    let (script, file) = (scratch.file("fails.py"), scratch.file("fails.trace"));
+    let run = |text: &str| {
+        std::fs::write(&script, text).unwrap();
+        let mut command = Command::new("python3");
+        let output = command.arg(root().join("recorders/record.py")).args(["-o", file.to_str().unwrap()]).arg(&script).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, message) = run("def f():\n    raise KeyError('it')\nf()\n");
+    assert!(code == Some(1) && message.ends_with("KeyError: 'it'\n") && !message.contains("record.py"), "{message}");
     let trace = load(&file);
     assert_eq!(calls(&trace, &trace.threads[ThreadId::from_u32(0)], ""), "<module>:0(f:3)");
+
+    let (code, message) = run("import sys\ndef f(): pass\nf(); sys.setprofile(None); f()\n");
+    assert!(code == Some(0) && message.contains("has ended the recording"), "{message}");
+    let trace = load(&file);
+    assert_eq!((calls(&trace, &trace.threads[ThreadId::from_u32(0)], ""), trace.lost), ("<module>:0(f:3!".into(), 1));
+
+    let (code, message) = run("f(\n");
+    assert!(code == Some(1) && message.contains("SyntaxError") && !message.contains("record.py"), "{message}");
 }
 
 fn compile(scratch: &Scratch, level: &str) -> PathBuf {

@@ -67,6 +67,12 @@ impl Trace {
     pub fn events(&self) -> u64 {
         self.threads.values().map(|thread| thread.events.len() as u64).sum()
     }
+
+    /// Bytes of memory that events and stamps take.
+    pub fn bytes(&self) -> usize {
+        let bytes = |thread: &ThreadTrace| thread.events.capacity() * size_of::<Event>() + thread.stamps.capacity() * size_of::<Stamp>();
+        self.threads.values().map(bytes).sum()
+    }
 }
 
 fn collect<R: Read>(reader: &mut TraceReader<R>, parts: &mut PrimaryMap<ThreadId, (Vec<Event>, Vec<Stamp>)>) -> Result<(), TraceError> {

@@ -173,6 +173,7 @@ fn long_runs_fill_many_blocks() {
         assert_eq!(trace.clock, Clock { unit: Unit::Cycles, per_second: 3_000_000_000 });
         assert_eq!(trace.threads[thread].events, events);
         assert_eq!(trace.threads[thread].stamps, stamps);
+        assert!(trace.bytes() >= 4 * events.len() + 16 * stamps.len());
         assert!(trace.threads[thread].times().eq(stamps.iter().map(|stamp| stamp.cycles)));
 
         let mut reader = TraceReader::new(file.as_slice(), Limits::default()).unwrap();
