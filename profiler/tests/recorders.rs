@@ -156,7 +156,10 @@ fn python_blocks_are_cut() {
     let script = scratch.file("many.py");
     let functions: String = (0..300).map(|number| format!("def größe{number}(): pass\n")).collect();
     let text = format!(
-        "{functions}def once():\n    größe0()\nfor i in range(40000): once()\nall_of_them = [v for k, v in list(globals().items()) if k[0] == 'g']\nfor i in range(300):\n    for f in all_of_them: f()\n"
+        "{functions}def once():\n    größe0()\n\
+         for i in range(40000): once()\n\
+         all_of_them = [v for k, v in list(globals().items()) if k[0] == 'g']\n\
+         for i in range(300):\n    for f in all_of_them: f()\n"
     );
     std::fs::write(&script, text).unwrap();
     let (trace, _) = python(&scratch, &["-s", "7"], &script);

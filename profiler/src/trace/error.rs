@@ -57,15 +57,25 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::Io(error) => write!(f, "{error}"),
-            Problem::NotATrace => f.write_str("this is not a trace file, which begins with the bytes 89 'trace' 0d 0a; if it was one, it was changed in transfer (as text?)"),
-            Problem::Version(version) => write!(f, "it is of version {version} of the format, this reader knows version 1 only; record it again, or use a newer reader"),
+            Problem::NotATrace => {
+                f.write_str("this is not a trace file, which begins with the bytes 89 'trace' 0d 0a; a transfer as text changes these")
+            }
+            Problem::Version(version) => {
+                write!(f, "it is of version {version} of the format, this reader knows only 1; record it again, or use a newer reader")
+            }
             Problem::Truncated { expected, found } => {
                 write!(f, "{expected} bytes were to follow, the file has {found}; it was cut off, or its writer was stopped while writing")
             }
-            Problem::NoEnd => f.write_str("the file ends without its last block; the recorded program was killed, is still running, or the file was cut off"),
-            Problem::Checksum { expected, found } => write!(f, "the checksum is {found:08x} where {expected:08x} was written; the file is damaged here"),
+            Problem::NoEnd => f.write_str(
+                "the file ends without its last block; the recorded program was killed, is still running, or the file was cut off",
+            ),
+            Problem::Checksum { expected, found } => {
+                write!(f, "the checksum is {found:08x} where {expected:08x} was written; the file is damaged here")
+            }
             Problem::Length(length) => write!(f, "a block of {length} bytes is longer than any; the file is damaged here"),
-            Problem::Kind(kind) => write!(f, "there is no block of kind {kind}; the file is damaged here or was written for a newer reader"),
+            Problem::Kind(kind) => {
+                write!(f, "there is no block of kind {kind}; the file is damaged here or was written for a newer reader")
+            }
             Problem::Compression(error) => write!(f, "the block cannot be decompressed: {error}; its writer is at fault"),
             Problem::Malformed(what) => write!(f, "{what}; its writer is at fault"),
             Problem::Count { expected, found } => write!(f, "it should hold {expected} events, but holds {found}; its writer is at fault"),

@@ -82,6 +82,7 @@ pub(super) struct BlockReader<R> {
     pub offset: u64,
     /// Where the block that was read last begins.
     pub start: u64,
+    /// The blocks that were understood, as whoever reads them counts.
     pub blocks: u64,
     stored: Vec<u8>,
     raw: Vec<u8>,
@@ -149,7 +150,6 @@ impl<R: Read> BlockReader<R> {
             _ => return Err(Problem::Kind(kind)),
         };
         self.decompress(raw as usize)?;
-        self.blocks += 1;
         Ok(Some((kind, &self.raw[..raw as usize])))
     }
 

@@ -157,13 +157,17 @@ impl<R: Read> TraceReader<R> {
         loop {
             let (kind, raw) = self.blocks.read()?.ok_or(Problem::NoEnd)?;
             match kind {
-                Kind::Definitions => self.defined.read(raw, self.limits)?,
+                Kind::Definitions => {
+                    self.defined.read(raw, self.limits)?;
+                    self.blocks.blocks += 1;
+                }
                 Kind::Events => {
                     let number = self.decoder.decode(raw, &self.defined.program)?;
                     let thread = self.defined.running(number)?;
                     let (first, count) = (thread.events, self.decoder.events.len() as u64);
                     thread.events += count;
                     self.events += count;
+                    self.blocks.blocks += 1;
                     return Ok(Some((ThreadId::new(number as usize), first)));
                 }
                 Kind::End => {
@@ -176,6 +180,7 @@ impl<R: Read> TraceReader<R> {
                     if expected != self.events {
                         return Err(Problem::Count { expected, found: self.events });
                     }
+                    self.blocks.blocks += 1;
                     return if self.blocks.is_at_end()? { Ok(None) } else { Err(Problem::Trailing) };
                 }
             }

@@ -4,7 +4,7 @@ use crate::load;
 use profiler::event::Event;
 use profiler::ids::{EdgeId, FuncId, ThreadId};
 use profiler::program::Function;
-use profiler::trace::{Limits, Stamp, Trace};
+use profiler::trace::{Limits, Problem, Stamp, Trace};
 use proptest::prelude::*;
 
 /// A kind and contents.
@@ -96,6 +96,8 @@ fn contents_that_make_no_sense_are_errors_that_say_so() {
     for (blocks, expected) in cases {
         let damage = load(&craft(blocks)).damage.unwrap_or_else(|| panic!("no error, not: {expected}"));
         assert!(damage.to_string().contains(expected), "{damage}, not: {expected}");
+        let good = if matches!(damage.problem, Problem::NoEnd) { blocks } else { &blocks[..blocks.len() - 1] };
+        assert_eq!((damage.blocks, damage.offset), (good.len() as u64, craft(good).len() as u64), "{damage}");
     }
 }
 

@@ -31,7 +31,8 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         1 => Just(Op::Start),
         1 => thread.clone().prop_map(Op::End),
-        30 => (thread.clone(), proptest::option::weighted(0.9, 0..2 * FUNCTIONS), 0..FUNCTIONS).prop_map(|(thread, site, callee)| Op::Call { thread, site, callee }),
+        30 => (thread.clone(), proptest::option::weighted(0.9, 0..2 * FUNCTIONS), 0..FUNCTIONS)
+            .prop_map(|(thread, site, callee)| Op::Call { thread, site, callee }),
         25 => thread.clone().prop_map(Op::Return),
         10 => (thread, prop_oneof![0..10_u64, any::<u32>().prop_map(u64::from)]).prop_map(|(thread, passed)| Op::Time { thread, passed }),
         1 => Just(Op::Flush),
