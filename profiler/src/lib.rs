@@ -18,3 +18,4 @@ pub mod sample;
 pub mod samplers;
 pub mod structures;
 pub mod tuning;
+pub mod trace;
