@@ -2,6 +2,10 @@
 //!
 //! All but the DCG follow each thread with a cursor of its own, and merge what the threads do.
 
+pub mod forest;
+pub mod kccf;
+pub mod ksf;
+
 use crate::ids::EdgeId;
 use crate::sample::{Observed, Sample};
 use cranelift_entity::EntityRef;
