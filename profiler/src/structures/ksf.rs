@@ -134,7 +134,7 @@ impl<A: Arena> KSlabForest<A> {
 
     /// Nodes.
     pub fn len(&self) -> usize {
-        self.arena.len()
+        self.arena.node_count()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -135,6 +135,20 @@ fn a_path_of_a_million_nodes() {
     assert_eq!(pruned.kept().len(), 6, "the weights fall along the chain");
 }
 
+/// Contexts of any length of a recursion, of which no node of the CCT's path has its own: neither the time nor the memory may grow with the square of its depth.
+#[test]
+fn similar_contexts_of_a_deep_recursion() {
+    let depth = 200_000;
+    let mut ksf = SiblingKsf::<FuncId>::new(UNBOUNDED, NO_LIMIT).unwrap();
+    let mut at = ksf.start();
+    (0..depth).for_each(|call| ksf.call(&mut at, FuncId::new(call % 2), 1.0));
+    let similar = Kccf::similar(&ksf, 60.0, UNBOUNDED, NO_LIMIT).unwrap();
+    let of_each = depth / 2;
+    assert_eq!(similar.depth(), 2 * of_each * 4 / 10 + 1, "every second caller is the first call of one more context");
+    assert_eq!(similar.leaves().map(|leaf| similar.weight(leaf)).collect::<Vec<_>>(), vec![0.6 * of_each as f64; 2]);
+    assert_eq!(similar.len(), similar.depth() * 2 + 1);
+}
+
 #[test]
 fn bad_parameters_are_errors() {
     assert!(SiblingKsf::<FuncId>::new(0, NO_LIMIT).unwrap_err().to_string().contains("k must be at least 1"));

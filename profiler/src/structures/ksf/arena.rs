@@ -58,7 +58,7 @@ pub trait Arena {
     fn weight(&self, node: NodeId) -> f64;
 
     /// Nodes, without node 0. Their ids are 1, 2, and so on.
-    fn len(&self) -> usize;
+    fn node_count(&self) -> usize;
 
     /// Memory in bytes.
     fn bytes(&self) -> usize;

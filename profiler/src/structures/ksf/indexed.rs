@@ -76,7 +76,7 @@ impl<L: Label> Indexed<L> {
     }
 
     fn add_child(&mut self, parent: NodeId, key: Key) -> NodeId {
-        if parent == LOST || self.len() >= self.max_nodes {
+        if parent == LOST || self.node_count() >= self.max_nodes {
             return LOST;
         }
         let child = self.nodes.push(Node::new(key.tag, parent));
@@ -131,7 +131,7 @@ impl<L: Label> Arena for Indexed<L> {
     }
 
     fn add_root(&mut self, label: L) -> NodeId {
-        if self.len() >= self.max_nodes { LOST } else { self.nodes.push(Node::new(Tag::of(label), LOST)) }
+        if self.node_count() >= self.max_nodes { LOST } else { self.nodes.push(Node::new(Tag::of(label), LOST)) }
     }
 
     #[inline]
@@ -151,7 +151,7 @@ impl<L: Label> Arena for Indexed<L> {
         self.nodes[node].weight
     }
 
-    fn len(&self) -> usize {
+    fn node_count(&self) -> usize {
         self.nodes.len() - 1
     }
 

@@ -66,7 +66,7 @@ impl<L: Label> Siblings<L> {
     }
 
     fn push(&mut self, node: Node) -> NodeId {
-        if self.len() >= self.max_nodes {
+        if self.node_count() >= self.max_nodes {
             return LOST;
         }
         self.nodes.push(node)
@@ -112,7 +112,7 @@ impl<L: Label> Arena for Siblings<L> {
         self.nodes[node].weight
     }
 
-    fn len(&self) -> usize {
+    fn node_count(&self) -> usize {
         self.nodes.len() - 1
     }
 
@@ -142,6 +142,6 @@ mod tests {
             assert_eq!(child, children[n as usize - 1]);
             assert_eq!(arena.nodes[root].first, child);
         }
-        assert_eq!(arena.len(), 6);
+        assert_eq!(arena.node_count(), 6);
     }
 }
