@@ -3,12 +3,13 @@
 //! `cargo run --release -p profiler --example ksf_events [k]`
 //!
 //! Two traces, the same in every run, of random programs whose functions mostly do what they did before: one with few contexts and one with half a million, repeated to at least 100 million events. Printed are contexts, events, and for each layout
-//! millions of events (calls and returns) a second, nodes, and memory; then the k-CCFs for all k up to 20 from a CCT of a million nodes.
+//! millions of events (calls and returns) a second, nodes, and memory; then the time for k-CCFs from a CCT of a million nodes.
 
 use profiler::event::Event;
 use profiler::ids::{EdgeId, FuncId};
 use profiler::program::{CallSite, Edge, Function, Program};
 use profiler::structures::CallStructure;
+use profiler::structures::kccf::pruned::PrunedKccf;
 use profiler::structures::kccf::{Kccf, UNBOUNDED};
 use profiler::structures::ksf::arena::Arena;
 use profiler::structures::ksf::slots::Slots;
@@ -135,7 +136,7 @@ fn measure<A: Arena<Label = FuncId>>(layout: &str, trace: &Trace, new: impl Fn()
             forest.run(&mut at, &trace.events, 1.0, |edge| trace.program.callee(edge));
         }
         best = best.min(seconds(epoch) - start);
-        last = format!("{} nodes, {:.1} MB", forest.len(), forest.bytes() as f64 / 1e6);
+        last = format!("{} nodes, {:.0} kB", forest.len(), forest.bytes() as f64 / 1e3);
     }
     let rate = (repeats * trace.events.len()) as f64 / best / 1e6;
     println!("  {layout:<24} {rate:6.0} M events/s   {last}");
@@ -147,19 +148,33 @@ fn invert(trace: &Trace) {
     cct.run(&mut at, &trace.events, 1.0, |edge| trace.program.callee(edge));
     println!("k-CCF from a CCT of {} nodes:", cct.len());
     let epoch = Instant::now();
-    let all = seconds(epoch);
-    for k in 1..=20 {
+    let timed = |what: &str, build: &dyn Fn() -> (usize, usize)| {
         let start = seconds(epoch);
-        let kccf = Kccf::invert(&cct, k, NO_LIMIT).expect("a CCT has all contexts");
-        let time = seconds(epoch) - start;
-        if [1, 2, 5, 10, 20].contains(&k) {
-            println!("  k = {k:<20} {time:6.2} s   {} nodes, {:.1} MB", kccf.len(), kccf.bytes() as f64 / 1e6);
-        }
+        let (nodes, bytes) = build();
+        println!("  {what:<24} {:6.2} s   {nodes} nodes, {:.1} MB", seconds(epoch) - start, bytes as f64 / 1e6);
+    };
+    let kccf = |k| Kccf::invert(&cct, k, NO_LIMIT).expect("a CCT has all contexts");
+    for k in [1, 2, 5, 10, 20] {
+        timed(&format!("k = {k}"), &|| {
+            let kccf = kccf(k);
+            (kccf.len(), kccf.bytes())
+        });
     }
-    println!("  {:<24} {:6.2} s", "all k from 1 to 20", seconds(epoch) - all);
-    let start = seconds(epoch);
-    let similar = Kccf::similar(&cct, 10.0, UNBOUNDED, NO_LIMIT).expect("a CCT has all contexts");
-    println!("  {:<24} {:6.2} s   {} nodes", "10 %-similar", seconds(epoch) - start, similar.len());
+    timed("all k from 1 to 20", &|| {
+        let longest = kccf(20);
+        let all = (1..=20).map(|k| longest.truncated(k));
+        all.fold((0, 0), |(nodes, bytes), kccf| (nodes + kccf.len(), bytes + kccf.bytes()))
+    });
+    for (name, k) in [("pruned, k = 20", 20), ("pruned, k unbounded", UNBOUNDED)] {
+        timed(name, &|| {
+            let pruned = PrunedKccf::invert(&cct, k, NO_LIMIT).expect("a CCT has all contexts");
+            (pruned.kept().len(), pruned.bytes())
+        });
+    }
+    timed("10 %-similar, unbounded", &|| {
+        let similar = Kccf::similar(&cct, 10.0, UNBOUNDED, NO_LIMIT).expect("a CCT has all contexts, and 10 is a percentage");
+        (similar.len(), similar.bytes())
+    });
 }
 
 fn main() {

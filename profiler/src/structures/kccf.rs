@@ -95,8 +95,8 @@ impl<L: Label> Kccf<L> {
         Ok(invert(forest, k, Keep::All, max_nodes).kccf)
     }
 
-    /// The x %-similar k-CCF (OOPSLA'12 section 6): without the nodes that have less than `percent` % of their root's weight, and never larger than the rest makes it. With [`UNBOUNDED`] the contexts of maximal length in which
-    /// most calls of each routine occur. What is left out is never built: time O(n log n log d) for a CCT of depth d, and what is left in.
+    /// The x %-similar k-CCF (OOPSLA'12 section 6): without the nodes that have less than `percent` % of their root's weight. With [`UNBOUNDED`] its leaves are the contexts of maximal length in which most calls of each
+    /// routine occur. What is left out is never built: time O(n log n log d) for a CCT of depth d, and what is left in.
     ///
     /// Nodes other than roots that have no weight at all are left out even at 0 %.
     pub fn similar<F: Forest<Label = L>>(forest: &F, percent: f64, k: u32, max_nodes: u32) -> Result<Self, KccfError> {

@@ -9,6 +9,28 @@
 //! **Counts.** Fig. 7 counts a call at both places and has the top regions cleared before the inversion, except in the tree of the program's root. Here a call counts once: at its bottom place if it has one, else at its
 //! top one. That is the same as counting twice and clearing where the root is called only once. Where it is called again, k calls deep, its tree joins the first slab with a later one, and clearing cannot tell the two apart:
 //! the later slab's calls stay counted twice. The same happens to every function that is the first of one thread and called in another. Counting once is right for these too, and is one addition less.
+//!
+//! ```
+//! use profiler::ids::FuncId;
+//! use profiler::structures::CallStructure;
+//! use profiler::structures::kccf::Kccf;
+//! use profiler::structures::ksf::SiblingKsf;
+//!
+//! let [main, parse, read] = [0, 1, 2].map(FuncId::from_u32);
+//! let mut ksf = SiblingKsf::new(2, 1_000_000)?;
+//! let mut thread = ksf.start();
+//! ksf.call(&mut thread, main, 1.0);
+//! for _ in 0..3 {
+//!     ksf.call(&mut thread, parse, 1.0);
+//!     ksf.call(&mut thread, read, 1.0);
+//!     ksf.ret(&mut thread);
+//!     ksf.ret(&mut thread);
+//! }
+//! let kccf = Kccf::invert(&ksf, 2, 1_000_000)?;
+//! let context = kccf.find(&[parse, read]).expect("parse has called read");
+//! assert_eq!(kccf.weight(context), 3.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod arena;
 pub mod indexed;
