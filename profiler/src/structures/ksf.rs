@@ -7,8 +7,8 @@
 //! Invariants: a tree a label, its depth at most 2k-1 whatever the recursion; twice the nodes of the CCT at most (Lemma 2); for k greater than the CCT's depth it is the CCT.
 //!
 //! **Counts.** Fig. 7 counts a call at both places and has the top regions cleared before the inversion, except in the tree of the program's root. Here a call counts once: at its bottom place if it has one, else at its
-//! top one. That is the same as counting twice and clearing where the root is called only once. Where it is called again, k calls deep, its tree joins the first slab with a later one, and clearing cannot tell the two apart:
-//! the later slab's calls stay counted twice. The same happens to every function that is the first of one thread and called in another. Counting once is right for these too, and is one addition less.
+//! top one. That is the same as counting twice and clearing where the root is called only once. Where it is called again, a multiple of k calls deep, its tree joins the first slab with a later one, and clearing cannot tell the two apart:
+//! the later slab's calls stay counted twice. So it is with a function that is the first of one thread and called in another: cleared, its tree loses the one thread's calls, else it counts the other's twice. Counting once is right for these too, and is one addition less.
 //!
 //! ```
 //! use profiler::ids::FuncId;
