@@ -1,7 +1,7 @@
 //! Accuracy and modelled cost of the samplers on generated programs: `cargo run --release --example accuracy [million calls]`.
 //!
-//! In: nothing but a seed; two random programs, one with few contexts and one with many, each with phases of other call densities. Out: the table of
-//! profiling.md section 5 for them: cost, degree of overlap of DCG and CCT, hot-edge coverage of the CCT.
+//! In: nothing but a seed; two random programs, one with few contexts and one with many, each with phases of other call densities. Out: a table of
+//! cost, degree of overlap of DCG and CCT, hot-edge coverage of the CCT.
 
 use cranelift_entity::EntityRef;
 use profiler::event::Event;

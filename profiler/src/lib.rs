@@ -17,5 +17,5 @@ pub mod replay;
 pub mod sample;
 pub mod samplers;
 pub mod structures;
-pub mod tuning;
 pub mod trace;
+pub mod tuning;

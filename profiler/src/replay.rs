@@ -1,7 +1,7 @@
 //! A run once more, under any sampler: what a profile would have been, and what it would have cost.
 //!
 //! In: the calls and returns of each thread, in order, with time stamps or without. Out: the [`Sample`]s that the sampler takes, handed to a sink as they
-//! are made; counters; and the modelled cost of profiling (profiling.md section 5).
+//! are made; counters; and the modelled cost of profiling.
 //!
 //! Invariants: the same input and seed give the same samples, whatever the order in which threads' events are mixed (but for a self-tuning interval, which
 //! all threads share); nothing recurses, and an event costs constant time but for walks, which copy the stack.

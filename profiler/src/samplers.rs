@@ -12,7 +12,7 @@
 //!
 //! All but the stack's signature take constant time. [`Sampler::place`] says whether any yield point will do, or only calls.
 //!
-//! Sources: PLDI'06 (stack walk, bursting), TACO'15 (CBS, antibias), CC-Map (self-tuning interval), profiling.md (estimator).
+//! Sources: PLDI'06 (stack walk, bursting), TACO'15 (CBS, antibias), CC-Map (self-tuning interval), the estimator is ours.
 
 pub mod antibias;
 mod bursting;

@@ -3,6 +3,9 @@
 //! All but the DCG follow each thread with a cursor of its own, and merge what the threads do.
 
 pub mod ccmap;
+pub mod forest;
+pub mod kccf;
+pub mod ksf;
 
 use crate::ids::EdgeId;
 use crate::sample::{Observed, Sample};

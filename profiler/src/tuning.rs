@@ -33,7 +33,7 @@ knobs! {
     /// Time between the ticks of CBS.
     CBS_INTERVAL: u64 = 4_000_000, "cbs-interval", "ns", "TACO'15 section 2.2, Jikes RVM";
     /// Time between the ticks of the estimator with a timer.
-    ESTIMATOR_INTERVAL: u64 = 200_000, "estimator-interval", "ns", "ours: profiling.md section 5, many short bursts beat few long ones";
+    ESTIMATOR_INTERVAL: u64 = 200_000, "estimator-interval", "ns", "ours: many short bursts beat few long ones at the same cost";
     /// How far a tick may come before or after its time, as a share of the interval.
     JITTER: f64 = 0.05, "jitter", "share of the interval", "ours: as a sleeping timer thread; keeps ticks out of step with programs";
 
@@ -57,9 +57,9 @@ knobs! {
     ANTIBIAS_ALPHA: f64 = 1_000.0, "antibias-alpha", "1", "TACO'15 section 3.2";
 
     /// Calls from burst to burst of the estimator, in the mean.
-    ESTIMATOR_MEAN: u64 = 10_000, "estimator-mean", "calls", "ours: profiling.md section 5";
+    ESTIMATOR_MEAN: u64 = 10_000, "estimator-mean", "calls", "ours: many short bursts beat few long ones at the same cost";
     /// Calls in one burst of the estimator.
-    ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: profiling.md section 5";
+    ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
     /// Samples after which the self-tuning interval is judged.
     TUNING_SAMPLES: u32 = 1_000, "tuning-samples", "samples", "CC-Map section 3.1.4";
@@ -78,13 +78,13 @@ knobs! {
     EXHAUSTIVE_CHUNK: u64 = 65_536, "exhaustive-chunk", "calls", "ours: fits into the second-level cache";
 
     /// Modelled cost of a call in a burst.
-    COST_CALL: f64 = 20.0, "cost-call", "ns", "profiling.md section 5";
+    COST_CALL: f64 = 20.0, "cost-call", "ns", "ours: what this costs a program that runs 100 million calls a second";
     /// Modelled cost of a stack walk without its frames.
-    COST_WALK: f64 = 30.0, "cost-walk", "ns", "profiling.md section 5";
+    COST_WALK: f64 = 30.0, "cost-walk", "ns", "ours: what this costs a program that runs 100 million calls a second";
     /// Modelled cost of a frame of a walk.
-    COST_FRAME: f64 = 1.5, "cost-frame", "ns", "profiling.md section 5";
+    COST_FRAME: f64 = 1.5, "cost-frame", "ns", "ours: what this costs a program that runs 100 million calls a second";
     /// Modelled cost of a timer tick.
-    COST_TICK: f64 = 150.0, "cost-tick", "ns", "profiling.md section 5";
+    COST_TICK: f64 = 150.0, "cost-tick", "ns", "ours: what this costs a program that runs 100 million calls a second";
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How sure a profile is of each weight: standard errors from strata (profiling.md section 5, point 7).
+//! How sure a profile is of each weight: standard errors from strata.
 //!
 //! Samples of one tick (or burst) of one thread are not independent of each other and make one stratum; strata are. So the spread of an edge's weight over
 //! strata, those in which it was not seen included, says how far the sum can be off.

@@ -1,4 +1,4 @@
-//! What profiling would have cost: a model with a price for each thing that is done (profiling.md section 5).
+//! What profiling would have cost: a model with a price for each thing that is done.
 //!
 //! In: counters of a replay. Out: nanoseconds, and the share of the run.
 

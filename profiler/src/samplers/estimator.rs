@@ -1,4 +1,4 @@
-//! Our own sampler: short bursts at random calls, each worth exactly the calls that it stands for (profiling.md section 5, points 2 to 5).
+//! Our own sampler: short bursts at random calls, each worth exactly the calls that it stands for.
 //!
 //! The weight of a burst's calls is the exact number of calls since the last burst by the calls in this one (a Horvitz-Thompson estimate).
 //! - [`Counted`]: bursts come every so many calls, at random; time plays no part, so neither density nor latency can bias it.

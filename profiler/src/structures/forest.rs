@@ -1,0 +1,28 @@
+//! Labelled forests, as everything sees them that is computed from one: nodes with a label, a parent and a weight.
+//!
+//! Invariants: a parent comes before its children; siblings, and roots, may or may not have distinct labels (those of a CCT and of a k-SF do).
+
+use super::Label;
+use cranelift_entity::EntityRef;
+
+/// A structure with one node for each path from a root.
+pub trait Forest {
+    type Label: Label;
+    type Node: EntityRef;
+
+    /// All nodes, parents before their children.
+    fn nodes(&self) -> impl Iterator<Item = Self::Node> + '_;
+
+    fn label(&self, node: Self::Node) -> Self::Label;
+
+    /// `None` for a root.
+    fn parent(&self, node: Self::Node) -> Option<Self::Node>;
+
+    /// What the calls count for that were made in this context: each call is in the weight of one node.
+    fn weight(&self, node: Self::Node) -> f64;
+
+    /// The length, in calls, up to which the paths that end in a node tell the context of its calls. `None`: from the thread's first call on, whatever the length.
+    fn reach(&self) -> Option<u32> {
+        None
+    }
+}
