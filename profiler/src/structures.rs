@@ -2,6 +2,14 @@
 //!
 //! All but the DCG follow each thread with a cursor of its own, and merge what the threads do.
 
+pub mod call_tree;
+pub mod cct;
+pub mod dcg;
+pub mod dropped;
+pub mod pcct;
+#[cfg(test)]
+mod reference;
+
 use crate::ids::EdgeId;
 use crate::sample::{Observed, Sample};
 use cranelift_entity::EntityRef;
