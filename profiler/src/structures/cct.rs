@@ -4,8 +4,9 @@
 //! With [`FuncId`](crate::ids::FuncId) as label a context is a chain of functions (call-site-insensitive), with [`EdgeId`] a chain of calls (call-site-sensitive). Fed with every event the tree is the complete CCT,
 //! fed with samples an approximate one.
 //!
-//! A node is 24 bytes: its children are a list through their siblings, in which a child that is called moves to the front. A call of the child that was called last, and a return, are then a few instructions, and
-//! what is called often is found soon. A node with very many children keeps those at the end of its list in a hash table, so that no trace takes quadratic time.
+//! A node is 24 bytes: its children form a ring through their siblings, and it remembers which of them was called last. From there on a called child is searched, and a new one is put behind it. So the ring has the order in
+//! which the function calls them, and the next call is mostly of the same child or of the next one. (With a list in which the called child moves to the front, the next one stands at its end: on a recorded program 1.9
+//! siblings were passed a call, here 0.6.) A node with very many children has them in a hash table too, so that no trace takes quadratic time.
 //!
 //! Invariants: children of a node have different labels; a node's parent has a lower id than the node; ids never change. The tree has at most as many nodes as its limit: what finds no room is counted in
 //! [`Cct::dropped`], with all that is called below it.
@@ -19,7 +20,7 @@ use super::{CallStructure, Label};
 use crate::event::Event;
 use crate::ids::EdgeId;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
+use cranelift_entity::{PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 use std::marker::PhantomData;
 
@@ -28,19 +29,21 @@ use std::marker::PhantomData;
 pub struct NodeId(u32);
 entity_impl!(NodeId, "context");
 
-/// The hidden root, whose children are the first functions of threads. As a child or sibling it means that there is none: its own label is no call's, and its links lead to itself, so that nobody has to ask.
+/// The hidden root, whose children are the first functions of threads. As a child it means that there is none: its own label is no call's, and its links lead to itself, so that nobody has to ask.
 const ROOT: NodeId = NodeId(0);
 const NO_LABEL: u32 = u32::MAX;
 
-/// So many children of a node are searched one by one, the others by hash. Tests have few children a node.
+/// A node with more children has them in a hash table. Tests have few children a node.
 const SEARCHED: usize = if cfg!(test) { 3 } else { 128 };
 
 #[derive(Clone, Debug)]
 struct Node {
     label: u32,
     parent: NodeId,
-    first_child: NodeId,
-    next_sibling: NodeId,
+    /// The child that was called last.
+    child: NodeId,
+    /// In the ring of the parent's children.
+    sibling: NodeId,
     weight: f64,
 }
 
@@ -48,8 +51,8 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Cct<L> {
     nodes: PrimaryMap<NodeId, Node>,
-    /// Children at positions beyond [`SEARCHED`], by parent and label.
-    far: FxHashMap<(NodeId, u32), NodeId>,
+    /// All children of nodes that have more than [`SEARCHED`], by parent and label.
+    many: FxHashMap<(NodeId, u32), NodeId>,
     limit: u32,
     dropped: Dropped,
     label: PhantomData<L>,
@@ -82,9 +85,9 @@ impl<L: Label> Cct<L> {
 
     /// A tree of at most `limit` nodes.
     pub fn with_limit(limit: u32) -> Self {
-        let root = Node { label: NO_LABEL, parent: ROOT, first_child: ROOT, next_sibling: ROOT, weight: 0.0 };
+        let root = Node { label: NO_LABEL, parent: ROOT, child: ROOT, sibling: ROOT, weight: 0.0 };
         let nodes = [root].into_iter().collect();
-        Cct { nodes, far: FxHashMap::default(), limit: limit.min(Self::MOST), dropped: Dropped::default(), label: PhantomData }
+        Cct { nodes, many: FxHashMap::default(), limit: limit.min(Self::MOST), dropped: Dropped::default(), label: PhantomData }
     }
 
     /// What found no room.
@@ -126,53 +129,62 @@ impl<L: Label> Cct<L> {
         self.dropped.merge(other.dropped);
     }
 
-    /// The child with this label, which is made if there is none, and room; it is the first child then. The parent may be the hidden root.
+    /// The child with this label, which is made if there is none, and room. The parent may be the hidden root.
     #[inline(always)]
     fn enter(&mut self, parent: NodeId, label: u32) -> Option<NodeId> {
-        let first = self.nodes[parent].first_child;
-        if self.nodes[first].label == label { Some(first) } else { self.enter_another(parent, label) }
+        let last = self.nodes[parent].child;
+        if self.nodes[last].label == label { Some(last) } else { self.enter_another(parent, label) }
     }
 
-    /// As [`Cct::enter`], where it is not the first child.
+    /// As [`Cct::enter`], where it is not the child that was called last.
     #[inline(never)]
     fn enter_another(&mut self, parent: NodeId, label: u32) -> Option<NodeId> {
-        let first = self.nodes[parent].first_child;
-        let mut before = first;
+        let last = self.nodes[parent].child;
+        let mut child = self.nodes[last].sibling;
         for _ in 1..SEARCHED {
-            let child = self.nodes[before].next_sibling;
-            if child == ROOT {
+            if child == last {
                 return self.push(parent, label);
             }
-            if self.nodes[child].label == label {
-                self.nodes[before].next_sibling = self.nodes[child].next_sibling;
-                self.nodes[child].next_sibling = first;
-                self.nodes[parent].first_child = child;
+            let node = &self.nodes[child];
+            if node.label == label {
+                self.nodes[parent].child = child;
                 return Some(child);
             }
-            before = child;
+            child = node.sibling;
         }
-        self.enter_far(parent, label, before)
+        self.enter_one_of_many(parent, label)
     }
 
-    /// As [`Cct::enter`], where it is none of the children that are searched, the last of which is given. What is beyond them stays there: moving it would take a search for its elder sibling.
+    /// As [`Cct::enter`], where it is none of the first children.
     #[cold]
-    fn enter_far(&mut self, parent: NodeId, label: u32, last_searched: NodeId) -> Option<NodeId> {
-        if let Some(&child) = self.far.get(&(parent, label)) {
+    fn enter_one_of_many(&mut self, parent: NodeId, label: u32) -> Option<NodeId> {
+        if let Some(&child) = self.many.get(&(parent, label)) {
+            self.nodes[parent].child = child;
             return Some(child);
         }
-        let child = self.push(parent, label)?;
-        self.far.insert((parent, self.nodes[last_searched].label), last_searched);
-        Some(child)
+        let is_first = !self.many.contains_key(&(parent, self.nodes[self.nodes[parent].child].label));
+        let new = self.push(parent, label)?;
+        let mut child = new;
+        loop {
+            self.many.insert((parent, self.nodes[child].label), child);
+            child = self.nodes[child].sibling;
+            if !is_first || child == new {
+                return Some(new);
+            }
+        }
     }
 
+    /// A child behind the one that was called last.
     fn push(&mut self, parent: NodeId, label: u32) -> Option<NodeId> {
         if self.len() >= self.limit {
             return None;
         }
-        let next_sibling = self.nodes[parent].first_child;
-        let child = self.nodes.push(Node { label, parent, first_child: ROOT, next_sibling, weight: 0.0 });
-        self.nodes[parent].first_child = child;
-        Some(child)
+        let last = self.nodes[parent].child;
+        let new = self.nodes.next_key();
+        let sibling = if last == ROOT { new } else { std::mem::replace(&mut self.nodes[last].sibling, new) };
+        self.nodes.push(Node { label, parent, child: ROOT, sibling, weight: 0.0 });
+        self.nodes[parent].child = new;
+        Some(new)
     }
 
     /// For structures that keep their trees in one of these: a thread's first function, or `None` if there is no room.

@@ -3,7 +3,7 @@
 //! Nothing here recurses: a context may be a million calls deep. Where a [`NodeId`] is taken it must be one of this tree; another's panics or names another context.
 
 use super::super::Label;
-use super::{Cct, Cursor, NodeId, ROOT, SEARCHED};
+use super::{Cct, Cursor, Node, NodeId, ROOT, SEARCHED};
 use crate::structures::dropped::Dropped;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -46,17 +46,25 @@ impl<L> Iterator for Walk<'_, L> {
 impl<L> Walk<'_, L> {
     fn after(&self, mut node: NodeId, mut depth: u32) -> Option<(NodeId, u32)> {
         let nodes = &self.tree.nodes;
-        if let Some(child) = some(nodes[node].first_child) {
+        if let Some(child) = some(nodes[node].child) {
             return Some((child, depth + 1));
         }
         while node != self.top {
-            if let Some(sibling) = some(nodes[node].next_sibling) {
+            if let Some(sibling) = self.tree.sibling(node) {
                 return Some((sibling, depth));
             }
             node = nodes[node].parent;
             depth = depth.saturating_sub(1);
         }
         None
+    }
+}
+
+impl<L> Cct<L> {
+    /// The next child of the same parent, if one takes the child that was called last for the first.
+    fn sibling(&self, node: NodeId) -> Option<NodeId> {
+        let Node { parent, sibling, .. } = self.nodes[node];
+        (sibling != self.nodes[parent].child).then_some(sibling)
     }
 }
 
@@ -73,8 +81,8 @@ impl<L: Label> Cct<L> {
     /// Memory in use, in bytes. What is reserved for growth is at most as much again.
     pub fn bytes(&self) -> usize {
         // A hash table keeps a byte a slot beside its entries.
-        let far = self.far.capacity() * (size_of::<((NodeId, u32), NodeId)>() + 1);
-        self.nodes.len() * Self::NODE_BYTES + far
+        let many = self.many.capacity() * (size_of::<((NodeId, u32), NodeId)>() + 1);
+        self.nodes.len() * Self::NODE_BYTES + many
     }
 
     pub fn summary(&self) -> Summary {
@@ -109,7 +117,7 @@ impl<L: Label> Cct<L> {
 
     /// In no order that means something.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
-        successors(some(self.nodes[node].first_child), |&child| some(self.nodes[child].next_sibling))
+        successors(some(self.nodes[node].child), |&child| self.sibling(child))
     }
 
     /// The contexts of threads' first functions, in no order that means something.
@@ -190,14 +198,8 @@ impl<L: Label> Cct<L> {
     }
 
     fn child(&self, parent: NodeId, label: u32) -> Option<NodeId> {
-        let mut child = self.nodes[parent].first_child;
-        for _ in 0..SEARCHED {
-            if child == ROOT || self.nodes[child].label == label {
-                return some(child);
-            }
-            child = self.nodes[child].next_sibling;
-        }
-        self.far.get(&(parent, label)).copied()
+        let searched = self.children(parent).take(SEARCHED).find(|&child| self.nodes[child].label == label);
+        searched.or_else(|| self.many.get(&(parent, label)).copied())
     }
 }
 
