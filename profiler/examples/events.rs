@@ -224,6 +224,6 @@ fn few_contexts() -> Trace {
 /// Two calls that are always made, and one that hardly ever is: most contexts lie below a rare call or two.
 fn many_contexts() -> Trace {
     const ALWAYS: Shape = Shape { taken: 1000, calls: 1, receivers: 1 };
-    const SITES: &[Shape] = &[ALWAYS, Shape { taken: 80, calls: 2, receivers: 2 }, ALWAYS];
+    const SITES: &[Shape] = &[ALWAYS, Shape { taken: 90, calls: 2, receivers: 2 }, ALWAYS];
     Layers { layers: 13, width: 150, sites: SITES, repeated: 3 }.run("many contexts", 20_000_000)
 }

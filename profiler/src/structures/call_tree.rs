@@ -39,14 +39,9 @@ pub struct CallTree<L> {
     dropped: Dropped,
 }
 
-/// Where a thread stands in a [`CallTree`]. It belongs to that tree.
+/// Where a thread stands in a [`CallTree`], as long as that has room: then no call will ever get a node again, and it does not matter any more. It belongs to that tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
-    /// The last open call that has a node.
-    node: Link,
-    /// Open calls above it: they found no room.
-    dropped: u64,
-}
+pub struct Cursor(Link);
 
 impl<L: Label> CallTree<L> {
     /// A tree of at most `limit` invocations (32 bytes each).
@@ -154,25 +149,19 @@ impl<L: Label> CallStructure for CallTree<L> {
     type Cursor = Cursor;
 
     fn start(&mut self) -> Cursor {
-        Cursor { node: Link::default(), dropped: 0 }
+        Cursor(Link::default())
     }
 
     fn call(&mut self, at: &mut Cursor, label: L, weight: f64) {
-        let node = if at.dropped == 0 { self.push(at.node, label, weight) } else { None };
-        match node {
-            Some(node) => at.node = node.into(),
-            None => {
-                at.dropped += 1;
-                self.dropped.count(weight);
-            }
+        match self.push(at.0, label, weight) {
+            Some(node) => at.0 = node.into(),
+            None => self.dropped.count(weight),
         }
     }
 
     fn ret(&mut self, at: &mut Cursor) {
-        if at.dropped > 0 {
-            at.dropped -= 1;
-        } else if let Some(node) = at.node.expand() {
-            at.node = self.nodes[node].caller;
+        if let Some(node) = at.0.expand() {
+            at.0 = self.nodes[node].caller;
         }
     }
 }
@@ -234,6 +223,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_limit_keeps_the_first_invocations(events in any_events(), limit in 0..40u32) {
+            let sample = trace(events);
+            let [mut all, mut first] = [1000, limit].map(CallTree::with_limit);
+            all.add(&sample, |edge| edge);
+            first.add(&sample, |edge| edge);
+            let invocation = |tree: &CallTree<EdgeId>, node| (tree.label(node), tree.caller(node));
+            let dropped = all.len().saturating_sub(limit);
+            prop_assert_eq!(first.len(), all.len() - dropped);
+            prop_assert!(first.nodes.keys().all(|node| invocation(&first, node) == invocation(&all, node)));
+            prop_assert_eq!(first.dropped(), Dropped { calls: dropped.into(), weight: dropped.into() });
+        }
+
         #[test]
         fn a_trace_can_be_read_off(events in any_events()) {
             let mut open = 0u32;

@@ -51,6 +51,15 @@ fn the_worked_example() {
 }
 
 #[test]
+fn siblings_stand_in_the_order_of_the_calls() {
+    // The search begins at the child that was called last. A new child stands behind it, an old one stays where it is.
+    let siblings = |text| tree(text).roots().map(|node| tree(text).label(node).as_u32()).collect::<Vec<u32>>();
+    assert_eq!(siblings("a . b . c ."), [2, 0, 1]);
+    assert_eq!(siblings("a . b . c . a ."), [0, 1, 2]);
+    assert_eq!(siblings("a . b . c . a . d ."), [3, 1, 2, 0]);
+}
+
+#[test]
 fn an_empty_tree() {
     let tree = tree(". .");
     assert!(tree.is_empty());
