@@ -65,6 +65,7 @@ fn edges_beyond_the_limit_are_counted_as_dropped() {
     merged.merge(&small);
     assert_eq!((merged.by_weight(), merged.total()), (vec![(edge(0), 3.0)], 10.0));
     assert_eq!(merged.dropped(), Dropped { calls: 3, weight: 7.0 });
+    assert!(merged.edges.get(edge(1)).is_none(), "nor has it memory");
     assert!(small.bytes() >= 2 * size_of::<Tally>());
 }
 
