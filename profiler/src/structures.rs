@@ -2,10 +2,17 @@
 //!
 //! All but the DCG follow each thread with a cursor of its own, and merge what the threads do.
 
+pub mod call_tree;
 pub mod ccmap;
+pub mod cct;
+pub mod dcg;
+pub mod dropped;
 pub mod forest;
 pub mod kccf;
 pub mod ksf;
+pub mod pcct;
+#[cfg(test)]
+mod reference;
 
 use crate::ids::EdgeId;
 use crate::sample::{Observed, Sample};

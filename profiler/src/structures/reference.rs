@@ -1,0 +1,93 @@
+//! For tests: random traces and samples, and a slow, obvious account of what they count, which the structures must agree with.
+
+use crate::event::Event;
+use crate::ids::{EdgeId, ThreadId};
+use crate::sample::{Observed, Sample};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+pub type Path = Vec<EdgeId>;
+
+pub fn edge(number: u32) -> EdgeId {
+    EdgeId::from_u32(number)
+}
+
+/// Letters are calls of the edges 0, 1, ... from `a` on, `.` is a return; blanks are for the eye.
+pub fn events(text: &str) -> Vec<Event> {
+    let event = |c: char| if c == '.' { Event::RETURN } else { Event::call(letter(c)) };
+    text.chars().filter(|c| !c.is_whitespace()).map(event).collect()
+}
+
+pub fn path(text: &str) -> Path {
+    text.chars().map(letter).collect()
+}
+
+fn letter(c: char) -> EdgeId {
+    edge(c as u32 - 'a' as u32)
+}
+
+/// A sample of one tick a thread, of weight 1.
+pub fn sample(stack: &str, observed: Observed) -> Sample {
+    Sample { thread: ThreadId::from_u32(0), stack: path(stack), observed, weight: 1.0, tick: 0 }
+}
+
+/// Counted calls, each with the calls that were open when it was made, itself last.
+pub fn counted(sample: &Sample) -> Vec<Path> {
+    let mut stack = sample.stack.clone();
+    let Observed::Burst(events) = &sample.observed else {
+        return if stack.is_empty() { Vec::new() } else { vec![stack] };
+    };
+    let mut paths = Vec::new();
+    for event in events {
+        match event.edge() {
+            Some(edge) => {
+                stack.push(edge);
+                paths.push(stack.clone());
+            }
+            None => drop(stack.pop()),
+        }
+    }
+    paths
+}
+
+/// The weight of each context, of those too that are only passed.
+pub fn contexts(samples: &[Sample]) -> BTreeMap<Path, f64> {
+    let mut weights = BTreeMap::new();
+    for sample in samples {
+        for length in 1..=sample.stack.len() {
+            weights.entry(sample.stack[..length].to_vec()).or_default();
+        }
+        for path in counted(sample) {
+            *weights.entry(path).or_default() += sample.weight;
+        }
+    }
+    weights
+}
+
+/// Calls of few edges, twice as many as returns: deep enough, and with returns that have no call.
+pub fn any_events() -> impl Strategy<Value = Vec<Event>> {
+    let call = (0..6u32).prop_map(|number| Event::call(edge(number)));
+    vec(prop_oneof![2 => call, 1 => Just(Event::RETURN)], 0..80)
+}
+
+/// Samples of three threads, each thread's in the order of its ticks. Weights are halves, so that sums are exact.
+pub fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
+    let observed = prop_oneof![Just(Observed::Top), any_events().prop_map(Observed::Burst)];
+    let stack = vec((0..6u32).prop_map(edge), 0..6);
+    let sample = (0..3u32, stack, observed, 1..20u32, 0..2u64);
+    vec(sample, 0..12).prop_map(|samples| {
+        let mut ticks = [0; 3];
+        let sample = |(thread, stack, observed, halves, passed): (u32, _, _, u32, u64)| {
+            let tick = &mut ticks[thread as usize];
+            *tick += passed;
+            Sample { thread: ThreadId::from_u32(thread), stack, observed, weight: f64::from(halves) / 2.0, tick: *tick }
+        };
+        samples.into_iter().map(sample).collect()
+    })
+}
+
+/// The complete trace of a thread, as one sample.
+pub fn trace(events: Vec<Event>) -> Sample {
+    sample("", Observed::Burst(events))
+}
