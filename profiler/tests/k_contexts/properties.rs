@@ -3,6 +3,7 @@
 use crate::support::*;
 use profiler::ids::FuncId;
 use profiler::structures::CallStructure;
+use profiler::structures::cct::Cct;
 use profiler::structures::forest::Forest;
 use profiler::structures::kccf::UNBOUNDED;
 use profiler::structures::ksf::arena::Arena;
@@ -27,6 +28,7 @@ proptest! {
         let function = trace.function();
         let cct = trace.feed(Tree::default(), false, &function);
         let expected = trace.feed(Reference { k: k as usize, paths: Paths::new() }, false, &function).paths;
+        prop_assert_eq!(paths(&invert(&trace.feed(Cct::new(), false, &function), k)), expected.clone());
         let siblings = trace.feed(SiblingKsf::new(k, NO_LIMIT).unwrap(), false, &function);
         check_inverse(&siblings, &cct, &expected);
         for slots in [Slots::of_functions(&trace.program), Slots::default()] {

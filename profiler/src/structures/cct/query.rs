@@ -5,6 +5,7 @@
 use super::super::Label;
 use super::{Cct, Cursor, Node, NodeId, ROOT, SEARCHED};
 use crate::structures::dropped::Dropped;
+use crate::structures::forest::Forest;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use std::iter::successors;
@@ -57,6 +58,27 @@ impl<L> Walk<'_, L> {
             depth = depth.saturating_sub(1);
         }
         None
+    }
+}
+
+impl<L: Label> Forest for Cct<L> {
+    type Label = L;
+    type Node = NodeId;
+
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        Cct::nodes(self)
+    }
+
+    fn label(&self, node: NodeId) -> L {
+        Cct::label(self, node)
+    }
+
+    fn parent(&self, node: NodeId) -> Option<NodeId> {
+        Cct::parent(self, node)
+    }
+
+    fn weight(&self, node: NodeId) -> f64 {
+        Cct::weight(self, node)
     }
 }
 
