@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jit::opt::PassSet;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
@@ -20,6 +21,8 @@ pub struct Cli {
 pub enum Command {
     /// Compile a program and run it
     Run(RunArgs),
+    /// Run a program and write every call and return of every thread to a file
+    Trace(TraceArgs),
     /// Report every error in the files, without running anything
     Check {
         #[arg(required = true, value_name = "FILE")]
@@ -80,6 +83,46 @@ pub struct RunArgs {
     /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+/// The program runs on the reference interpreter, and its output and exit code are those of `vm run`.
+/// The trace is complete and exact: each call with its call site, each return, also of functions that an error leaves.
+/// docs/trace-format.md describes the file.
+///
+/// Its clock counts the interpreter's instructions, of all threads together. So it does not depend on
+/// the machine: the trace of a program with one thread and the same input is the same in each run.
+///
+/// If the program is ended by exit, an error or an interrupt, the trace has all up to there. If the process is killed, the
+/// last second or so is missing, and the file says that it was cut off. If the file cannot be created, the program does not run;
+/// if it cannot be written later (a full disk), the program runs on, and the exit code is 2 unless the program's own says that it failed.
+#[derive(Args, Debug)]
+pub struct TraceArgs {
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the trace goes, by default FILE with the extension trace
+    #[arg(short, long, value_name = "TRACE")]
+    pub output: Option<PathBuf>,
+    /// Take the time before every Nth event of a thread
+    ///
+    /// The events between are spread evenly. With 1 the time of each is exact, and the file larger.
+    #[arg(long, value_name = "N", default_value = "32")]
+    pub stamps: NonZeroU32,
+    /// Most memory the heap may take, with a suffix k, m or g
+    ///
+    /// By default a quarter of the machine's memory.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub heap: Option<u64>,
+    /// Size of the nursery, where objects are born
+    ///
+    /// By default a quarter of the heap, at most 64m.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub nursery: Option<u64>,
+    /// Stack of each of the program's threads
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
+    pub stack: u64,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
