@@ -22,6 +22,16 @@ pub enum Command {
     /// Compile a program and run it
     Run(RunArgs),
     /// Run a program and write every call and return of every thread to a file
+    ///
+    /// The program runs on the reference interpreter; its output and exit code are those of `vm run`. The trace is complete and exact: each call with its call
+    /// site, and each return, also from functions that an error leaves. docs/trace-format.md describes the file.
+    ///
+    /// Its clock counts the interpreter's instructions, those of all threads together. It does not depend on the machine: a program with one thread and the same
+    /// input has the same trace in each run, byte for byte.
+    ///
+    /// Calls that are open when the program ends through exit() or an interrupt stay open in the trace. If the process is killed, about its last second is missing,
+    /// and the file says that it was cut off. If the file cannot be created, the program does not run. If it cannot be written later on (a full disk), the program
+    /// runs to its end without it; the exit code is then 2, unless the program's own is not 0.
     Trace(TraceArgs),
     /// Report every error in the files, without running anything
     Check {
@@ -88,16 +98,6 @@ pub struct RunArgs {
     pub args: Vec<String>,
 }
 
-/// The program runs on the reference interpreter, and its output and exit code are those of `vm run`.
-/// The trace is complete and exact: each call with its call site, each return, also of functions that an error leaves.
-/// docs/trace-format.md describes the file.
-///
-/// Its clock counts the interpreter's instructions, of all threads together. So it does not depend on
-/// the machine: the trace of a program with one thread and the same input is the same in each run.
-///
-/// If the program is ended by exit, an error or an interrupt, the trace has all up to there. If the process is killed, the
-/// last second or so is missing, and the file says that it was cut off. If the file cannot be created, the program does not run;
-/// if it cannot be written later (a full disk), the program runs on, and the exit code is 2 unless the program's own says that it failed.
 #[derive(Args, Debug)]
 pub struct TraceArgs {
     #[arg(value_name = "FILE")]
