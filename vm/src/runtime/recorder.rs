@@ -194,3 +194,142 @@ impl Drop for ThreadRecorder<'_> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use profiler::program::{CallSite, Function};
+    use profiler::trace::{Limits, Stamp, Trace};
+    use std::io;
+
+    /// A file in memory with room for so many bytes.
+    #[derive(Clone)]
+    struct Disk {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        room: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut file = lock(&self.bytes);
+            if file.len() + bytes.len() > self.room {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            file.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Disk {
+        fn new(room: usize) -> Disk {
+            Disk { bytes: Arc::default(), room }
+        }
+
+        fn load(&self) -> Trace {
+            Trace::load(lock(&self.bytes).as_slice(), Limits::default()).unwrap()
+        }
+    }
+
+    const MAIN: thread::ThreadId = thread::ThreadId(0);
+
+    /// A function that calls itself.
+    fn recorder(disk: &Disk, stride: u32) -> (Arc<Recorder>, FuncId, CallSiteId) {
+        let mut program = Program::default();
+        let func = program.functions.push(Function { name: "f".into(), file: "".into(), line: 0 });
+        let site = program.sites.push(CallSite { caller: func, line: 0 });
+        (Recorder::new(Box::new(disk.clone()), &program, NonZeroU32::new(stride).unwrap()).unwrap(), func, site)
+    }
+
+    #[test]
+    fn a_call_that_takes_long_is_in_the_file() {
+        let disk = Disk::new(usize::MAX);
+        let (recorder, func, _) = recorder(&disk, 32);
+        let mut thread = recorder.thread(MAIN);
+        thread.call(None, func);
+        (0..FLUSH_STEPS - 1).for_each(|_| thread.step());
+        assert_eq!(disk.load().events(), 0);
+        thread.step();
+        let trace = disk.load();
+        assert_eq!((trace.events(), trace.damage.is_some()), (1, true));
+        let stamps = trace.threads.values().next().unwrap().stamps.clone();
+        assert_eq!(stamps, [Stamp { at: 0, cycles: 0 }, Stamp { at: 1, cycles: FLUSH_STEPS }]);
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_trace_with_what_was_written() {
+        let disk = Disk::new(2000);
+        let (recorder, func, site) = recorder(&disk, 1);
+        let mut thread = recorder.thread(MAIN);
+        thread.call(None, func);
+        for i in 0..500_000 {
+            thread.call(Some(site), func);
+            (0..i % 7).for_each(|_| thread.step());
+            thread.ret();
+        }
+        thread.ret();
+        drop(thread);
+        drop(recorder.thread(thread::ThreadId(1)));
+        assert!(matches!(recorder.finish(), Err(WriteError::Io(e)) if e.kind() == io::ErrorKind::StorageFull));
+        let trace = disk.load();
+        assert!(trace.damage.is_some() && trace.events() < 1_000_000);
+        assert!(recorder.finish().is_ok(), "the error is told once");
+    }
+
+    #[test]
+    fn what_is_open_or_late_is_written_or_not() {
+        let disk = Disk::new(usize::MAX);
+        let (recorder, func, site) = recorder(&disk, 2);
+        let mut open = recorder.thread(MAIN);
+        open.call(None, func);
+        open.step();
+        open.call(Some(site), func);
+        let mut ended = recorder.thread(thread::ThreadId(1));
+        ended.call(None, func);
+        (0..5).for_each(|_| ended.step());
+        ended.ret();
+        drop(ended);
+        recorder.finish().unwrap();
+        let whole = lock(&disk.bytes).len();
+        open.ret();
+        drop(open);
+        drop(recorder.thread(thread::ThreadId(2)));
+        assert_eq!(lock(&disk.bytes).len(), whole);
+
+        let trace = disk.load();
+        assert!(trace.damage.is_none());
+        let threads: Vec<_> = trace.threads.values().map(|t| (&*t.name, t.events.len(), t.start, t.end)).collect();
+        // The first thread's one instruction has not been added when the second begins: it took the time before its first event.
+        assert_eq!(threads, [("main", 2, 0, None), ("thread 1", 2, 0, Some(5))]);
+    }
+
+    #[test]
+    fn threads_write_at_once() {
+        let disk = Disk::new(usize::MAX);
+        let (recorder, func, site) = recorder(&disk, 32);
+        const CALLS: usize = 40_000;
+        std::thread::scope(|scope| {
+            for id in 0..4 {
+                let recorder = &recorder;
+                scope.spawn(move || {
+                    let mut thread = recorder.thread(thread::ThreadId(id));
+                    thread.call(None, func);
+                    for _ in 0..CALLS {
+                        thread.step();
+                        thread.call(Some(site), func);
+                        thread.ret();
+                    }
+                    thread.ret();
+                });
+            }
+        });
+        recorder.finish().unwrap();
+        let trace = disk.load();
+        assert!(trace.damage.is_none());
+        assert!(trace.threads.values().all(|thread| thread.events.len() == 2 * (CALLS + 1)));
+        assert_eq!(trace.threads.values().filter_map(|thread| thread.end).max(), Some(4 * CALLS as u64));
+    }
+}
