@@ -298,7 +298,7 @@ fun main() {
     check_balance(&trace);
     assert_eq!(calls_of(&trace, "fail"), 10);
     let dives = calls_of(&trace, "dive");
-    assert!(dives > 3000 && dives % 3 == 0, "{dives}");
+    assert!(dives > 3000 && dives.is_multiple_of(3), "{dives}");
     let errors = case.output(&["--stack", "1m"]).stderr;
     assert!(String::from_utf8(errors).unwrap().starts_with("error: DivisionError: division by zero\n"));
 }
