@@ -29,8 +29,8 @@ pub enum Command {
     /// Its clock counts the interpreter's instructions, those of all threads together. It does not depend on the machine: a program with one thread and the same
     /// input has the same trace in each run, byte for byte.
     ///
-    /// Calls that are open when the program ends through exit() or an interrupt stay open in the trace. If the process is killed, about its last second is missing,
-    /// and the file says that it was cut off. If the file cannot be created, the program does not run. If it cannot be written later on (a full disk), the program
+    /// Calls that are open when the program ends through exit() or an interrupt stay open in the trace. If the process is killed, about the last second of its work is missing,
+    /// and the file says that it was cut off. If the file cannot be begun, the program does not run. If it cannot be written later on (a full disk), the program
     /// runs to its end without it; the exit code is then 2, unless the program's own is not 0.
     Trace(TraceArgs),
     /// Report every error in the files, without running anything
