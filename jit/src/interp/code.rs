@@ -73,6 +73,8 @@ pub(super) enum Instr {
     Unreachable,
 }
 
+const _: () = assert!(size_of::<Instr>() == 20);
+
 /// Where an edge leads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
