@@ -71,6 +71,26 @@ fn stack_traces_name_each_frame_where_it_stands() {
 }
 
 #[test]
+fn calls_are_told_with_their_sites() {
+    let (module, layout) = fixture(CHAIN);
+    let calls = |prepare: &dyn Fn(&mut MockHost)| {
+        let mut host = MockHost::new(&module, &layout);
+        prepare(&mut host);
+        _ = Interpreter::new(&module, &layout).run(&mut host, FuncId::from_u32(2), &[]);
+        let calls = host.calls.iter().map(|&(site, callee)| (site.map(|s| s.as_u32()), callee.as_u32()));
+        calls.collect::<Vec<_>>()
+    };
+    let all = [(None, 2), (Some(2), 1), (Some(0), 0), (Some(1), 0)];
+    assert_eq!(calls(&|_| {}), all);
+    // The host itself checks that returns come with the frames' ends, here that of a prologue that throws.
+    let throws_at_prologue = |host: &mut MockHost| {
+        host.yields_until_throw = 0;
+        host.poison();
+    };
+    assert_eq!(calls(&throws_at_prologue), all[..1]);
+}
+
+#[test]
 fn yields_at_prologues_and_polls() {
     let (module, layout) = fixture(CHAIN);
     let mut host = MockHost::new(&module, &layout);

@@ -57,9 +57,9 @@ pub(super) enum Instr {
     AtomicFetchAdd(Reg, i32, Reg, Reg),
     /// Operands at an index of the function's `args`, as in the calls: their number, then their slots.
     AtomicCas(Reg, i32, u32),
-    Call(Reg, FuncId, u32),
+    Call(Reg, FuncId, u32, CallSiteId),
     /// Result, virtual table slot, operands.
-    CallVirtual(Reg, u32, u32),
+    CallVirtual(Reg, u32, u32, CallSiteId),
     CallBuiltin(Reg, Builtin, u32),
     Poll,
     Jump(u32),
@@ -72,6 +72,8 @@ pub(super) enum Instr {
     Throw(Reg),
     Unreachable,
 }
+
+const _: () = assert!(size_of::<Instr>() == 20);
 
 /// Where an edge leads.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! What the interpreter asks of the runtime: memory, builtins, yield points.
+//! What the interpreter asks of the runtime (memory, builtins, yield points), and what it tells whoever wants to know (calls and returns).
 //!
 //! Slots are 64-bit: an `Int`, the bits of a `Float`, 0/1 for a `Bool`, an address (or 0 for null) for a `Ref`. Object arguments are not null, and offsets come from the [`crate::layout::Layout`].
 
@@ -42,4 +42,15 @@ pub trait Host {
     fn builtin(&mut self, builtin: Builtin, args: &[Slot]) -> Result<Slot, Thrown>;
     /// *Safepoint.* The slow path of a yield point; called when the context's flag or limit asks for it.
     fn yield_point(&mut self) -> Result<(), Thrown>;
+
+    // --- What is told, not asked: no safepoints, and no code where nobody listens.
+
+    /// An instruction is about to run.
+    fn step(&mut self) {}
+    /// A function's frame is there, its code has not begun; from `site`, or as the first of a run. A call for which there is no room on the stack is not made, and its caller throws.
+    fn call(&mut self, site: Option<CallSiteId>, callee: FuncId) {
+        _ = (site, callee);
+    }
+    /// The innermost frame is gone: it returned, or an error that it does not handle left it. As many of these as of calls come before a run's end.
+    fn ret(&mut self) {}
 }

@@ -181,8 +181,8 @@ impl<'a> Translator<'a> {
                 }
             }
             Op::AtomicCas(field, o, expected, new) => Instr::AtomicCas(d, offset(field), self.args(&[*o, *expected, *new])),
-            Op::Call { func, args, .. } => Instr::Call(d, *func, self.args(args)),
-            Op::CallVirtual { selector, args, .. } => Instr::CallVirtual(d, self.layout.slot[*selector], self.args(args)),
+            Op::Call { func, args, site } => Instr::Call(d, *func, self.args(args), *site),
+            Op::CallVirtual { selector, args, site } => Instr::CallVirtual(d, self.layout.slot[*selector], self.args(args), *site),
             Op::CallBuiltin { builtin, args } => Instr::CallBuiltin(d, *builtin, self.args(args)),
             Op::Poll => Instr::Poll,
         }

@@ -1,7 +1,7 @@
 //! The interpreter's loop: one thread's run of prepared code.
 //!
 //! In: a function and arguments. Out: its result, or an error that no frame handles. Calls push frames on the explicit [`Stack`], never on the machine's.
-//! Invariant: `stack.pc` is up to date wherever the host may walk the stack (safepoints and checks that fail).
+//! Invariants: `stack.pc` is up to date wherever the host may walk the stack (safepoints and checks that fail); the host hears of every frame that is pushed or popped.
 
 use super::code::*;
 use super::host::{Host, Slot};
@@ -33,6 +33,8 @@ enum Exit {
 
 /// A frame about to be pushed, with its arguments.
 struct NewFrame {
+    /// The call; `None` for a thread's first function.
+    site: Option<CallSiteId>,
     func: FuncId,
     base: u32,
     dst: Reg,
@@ -43,7 +45,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
     pub fn run(mut self, func: FuncId, args: &[Slot]) -> Result<Option<Slot>, Thrown> {
         let code = &self.code.funcs[at(func)];
         let Ok(base) = self.stack.next_base(code.slots) else { return Err(self.host.trap(Trap::StackOverflow)) };
-        let mut enter = Some(NewFrame { func, base, dst: NO_REG, args: args.into() });
+        let mut enter = Some(NewFrame { site: None, func, base, dst: NO_REG, args: args.into() });
         self.stack.grow(base as usize + code.slots as usize);
         loop {
             match self.segment(enter.take()) {
@@ -142,6 +144,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
             ($call:expr) => {{
                 let call: NewFrame = $call;
                 self.stack.push(Frame { func: call.func, base: call.base, pc: pc as u32, dst: call.dst });
+                self.host.call(call.site, call.func);
                 load_frame!();
                 regs[..func.ref_slots as usize].iter().for_each(|slot| slot.set(0));
                 for (&param, &arg) in func.params.iter().zip(&call.args) {
@@ -152,6 +155,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
                     if let Err(Thrown) = self.host.yield_point() {
                         // The callee has not begun: the call throws.
                         self.stack.pop();
+                        self.host.ret();
                         unwind!();
                     }
                 }
@@ -159,11 +163,11 @@ impl<H: Host + ?Sized> Run<'_, H> {
             }};
         }
         macro_rules! call {
-            ($callee:expr, $dst:expr, $args:expr) => {{
+            ($site:expr, $callee:expr, $dst:expr, $args:expr) => {{
                 let callee: FuncId = $callee;
                 let slots_needed = all.funcs[at(callee)].slots;
                 let Ok(base) = self.stack.next_base(slots_needed) else { trap!(Trap::StackOverflow) };
-                let call = NewFrame { func: callee, base, dst: $dst, args: operands(func, regs, $args) };
+                let call = NewFrame { site: Some($site), func: callee, base, dst: $dst, args: operands(func, regs, $args) };
                 let end = base as usize + slots_needed as usize;
                 if end > slots.len() {
                     self.stack.pc.set(pc as u32);
@@ -198,6 +202,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
                 enter!(call);
             }
             let instr = code[pc];
+            self.host.step();
             match instr {
                 Instr::Const(d, low, high) => set!(d, u64::from(low) | u64::from(high) << 32),
                 Instr::Str(d, str) => set!(d, self.host.str_const(str)),
@@ -272,11 +277,11 @@ impl<H: Host + ?Sized> Run<'_, H> {
                     set!(d, u64::from(self.host.atomic_cas(non_null!(o), offset, get!(expected), get!(new))));
                 }
 
-                Instr::Call(d, callee, args) => call!(callee, d, args),
-                Instr::CallVirtual(d, slot, args) => {
+                Instr::Call(d, callee, args, site) => call!(site, callee, d, args),
+                Instr::CallVirtual(d, slot, args, site) => {
                     let receiver = non_null!(func.args[args as usize + 1]);
                     let table = all.vtable_start[at(self.host.class_of(receiver))];
-                    call!(FuncId::from_u32(all.vtables[(table + slot) as usize]), d, args);
+                    call!(site, FuncId::from_u32(all.vtables[(table + slot) as usize]), d, args);
                 }
                 Instr::CallBuiltin(d, builtin, args) => {
                     let operands = operands(func, regs, args);
@@ -306,6 +311,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
                 Instr::Return(_) | Instr::ReturnNone => {
                     let result = if let Instr::Return(v) = instr { Some(get!(v)) } else { None };
                     let left = self.stack.pop().expect("a frame returns");
+                    self.host.ret();
                     if self.stack.depth() == 0 {
                         return Exit::Done(result);
                     }
@@ -337,6 +343,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
                 return Some(edge);
             }
             self.stack.pop();
+            self.host.ret();
             pc = frame.pc;
         }
         None

@@ -25,6 +25,10 @@ pub struct MockHost<'a> {
     pub output: String,
     /// What the last `fill_trace` saw.
     pub trace: Vec<(FuncId, Loc)>,
+    /// What the interpreter told of calls.
+    pub calls: Vec<(Option<CallSiteId>, FuncId)>,
+    /// Calls without their return: must be the frames on the stack.
+    open: usize,
     pub yields: usize,
     /// After this many more yields, the yield throws.
     pub yields_until_throw: usize,
@@ -47,6 +51,8 @@ impl<'a> MockHost<'a> {
             objects: Vec::new(),
             output: String::new(),
             trace: Vec::new(),
+            calls: Vec::new(),
+            open: 0,
             yields: 0,
             yields_until_throw: usize::MAX,
             room: usize::MAX,
@@ -137,6 +143,7 @@ impl Host for MockHost<'_> {
     }
 
     fn detach(&mut self) {
+        assert_eq!(self.open, 0, "calls without return");
         self.stack = std::ptr::null();
     }
 
@@ -286,6 +293,17 @@ impl Host for MockHost<'_> {
         self.safepoint();
         self.yields += 1;
         if self.yields > self.yields_until_throw { Err(self.trap(Trap::StackOverflow)) } else { Ok(()) }
+    }
+
+    fn call(&mut self, site: Option<CallSiteId>, callee: FuncId) {
+        self.calls.push((site, callee));
+        self.open += 1;
+        assert_eq!(self.stack().expect("running").depth(), self.open, "told of {callee} when it is not there");
+    }
+
+    fn ret(&mut self) {
+        self.open -= 1;
+        assert_eq!(self.stack().expect("running").depth(), self.open, "a return too many, or too few");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jit::opt::PassSet;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
@@ -20,6 +21,18 @@ pub struct Cli {
 pub enum Command {
     /// Compile a program and run it
     Run(RunArgs),
+    /// Run a program and write every call and return of every thread to a file
+    ///
+    /// The program runs on the reference interpreter; its output and exit code are those of `vm run`. The trace is complete and exact: each call with its call
+    /// site, and each return, also from functions that an error leaves. docs/trace-format.md describes the file.
+    ///
+    /// Its clock counts the interpreter's instructions, those of all threads together. It does not depend on the machine: a program with one thread and the same
+    /// input has the same trace in each run, byte for byte.
+    ///
+    /// Calls that are open when the program ends through exit() or an interrupt stay open in the trace. If the process is killed, about the last second of its work is missing,
+    /// and the file says that it was cut off. If the file cannot be begun, the program does not run. If it cannot be written later on (a full disk), the program
+    /// runs to its end without it; the exit code is then 2, unless the program's own is not 0.
+    Trace(TraceArgs),
     /// Report every error in the files, without running anything
     Check {
         #[arg(required = true, value_name = "FILE")]
@@ -80,6 +93,36 @@ pub struct RunArgs {
     /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct TraceArgs {
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the trace goes, by default FILE with the extension trace
+    #[arg(short, long, value_name = "TRACE")]
+    pub output: Option<PathBuf>,
+    /// Take the time before every Nth event of a thread
+    ///
+    /// The events between are spread evenly. With 1 the time of each is exact, and the file larger.
+    #[arg(long, value_name = "N", default_value = "32")]
+    pub stamps: NonZeroU32,
+    /// Most memory the heap may take, with a suffix k, m or g
+    ///
+    /// By default a quarter of the machine's memory.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub heap: Option<u64>,
+    /// Size of the nursery, where objects are born
+    ///
+    /// By default a quarter of the heap, at most 64m.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub nursery: Option<u64>,
+    /// Stack of each of the program's threads
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
+    pub stack: u64,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,

@@ -9,6 +9,7 @@ mod optimize;
 mod report;
 mod run;
 mod text;
+mod trace;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Trace(args) => trace::run(args),
         Command::Check { files } => check::run(&files),
         Command::Dump(args) => dump::run(&args),
         Command::Fmt { files, check } => fmt::run(&files, check),

@@ -3,12 +3,14 @@
 //! An engine enters functions on the current OS thread, and knows where the references in a stopped thread's frames are and which functions they belong to.
 
 use super::host::ThreadHost;
+use super::recorder::Recorder;
 use super::thread::Thread;
 use jit::interp::{Interpreter, Slot};
 use jit::ir::{FuncId, Loc, Module};
 use jit::layout::Layout;
 use jit::trap::Thrown;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// The frames of a thread that stands outside program code: in a call to the runtime (the caller's own), or stopped.
 pub trait Frames {
@@ -28,12 +30,18 @@ pub trait Engine: Frames + Send + Sync {
 /// The reference interpreter as an engine.
 pub struct InterpreterEngine {
     interpreter: Interpreter,
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl InterpreterEngine {
     /// `stack_bytes`: of each thread's interpreter stack.
     pub fn new(module: &Module, layout: &Layout, stack_bytes: usize) -> Self {
-        InterpreterEngine { interpreter: Interpreter::new(module, layout).with_stack_bytes(stack_bytes) }
+        InterpreterEngine { interpreter: Interpreter::new(module, layout).with_stack_bytes(stack_bytes), recorder: None }
+    }
+
+    /// Every call and return goes to the recorder.
+    pub fn recorded_by(self, recorder: Arc<Recorder>) -> Self {
+        InterpreterEngine { recorder: Some(recorder), ..self }
     }
 }
 
@@ -55,6 +63,10 @@ impl Frames for InterpreterEngine {
 
 impl Engine for InterpreterEngine {
     fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown> {
-        self.interpreter.run(&mut ThreadHost::new(thread), func, args).map(|r| r.unwrap_or(0))
+        let result = match &self.recorder {
+            None => self.interpreter.run(&mut ThreadHost::new(thread), func, args),
+            Some(recorder) => self.interpreter.run(&mut ThreadHost::heard_by(thread, recorder.thread(thread.id)), func, args),
+        };
+        result.map(|r| r.unwrap_or(0))
     }
 }

@@ -1,4 +1,4 @@
-//! The interpreter's access to the runtime.
+//! The interpreter's access to the runtime, and whom it tells of calls.
 
 use super::thread::{Ref, Thread};
 use super::{builtins, errors, view};
@@ -10,18 +10,37 @@ use jit::layout::ARRAY_DATA;
 use jit::trap::{Thrown, Trap};
 use std::sync::atomic::Ordering::*;
 
+/// Who hears of one thread's instructions, calls and returns, as [`Host`] defines them.
+pub trait Calls {
+    fn step(&mut self) {}
+    fn call(&mut self, _site: Option<CallSiteId>, _callee: FuncId) {}
+    fn ret(&mut self) {}
+}
+
+/// Nobody does.
+pub struct Unheard;
+
+impl Calls for Unheard {}
+
 /// One thread, as the interpreter sees it.
-pub struct ThreadHost<'t> {
+pub struct ThreadHost<'t, C = Unheard> {
     thread: &'t Thread,
+    calls: C,
 }
 
 impl<'t> ThreadHost<'t> {
     pub fn new(thread: &'t Thread) -> Self {
-        ThreadHost { thread }
+        ThreadHost { thread, calls: Unheard }
     }
 }
 
-impl Host for ThreadHost<'_> {
+impl<'t, C: Calls> ThreadHost<'t, C> {
+    pub fn heard_by(thread: &'t Thread, calls: C) -> Self {
+        ThreadHost { thread, calls }
+    }
+}
+
+impl<C: Calls> Host for ThreadHost<'_, C> {
     fn attach(&mut self, stack: *const Stack) {
         self.thread.set_interpreter_stack(stack);
     }
@@ -129,9 +148,21 @@ impl Host for ThreadHost<'_> {
         self.thread.yield_slow();
         Ok(())
     }
+
+    fn step(&mut self) {
+        self.calls.step();
+    }
+
+    fn call(&mut self, site: Option<CallSiteId>, callee: FuncId) {
+        self.calls.call(site, callee);
+    }
+
+    fn ret(&mut self) {
+        self.calls.ret();
+    }
 }
 
-impl ThreadHost<'_> {
+impl<C> ThreadHost<'_, C> {
     fn global(&self, global: GlobalId) -> &std::sync::atomic::AtomicU64 {
         // SAFETY: globals live as long as the runtime, 8-aligned.
         unsafe { std::sync::atomic::AtomicU64::from_ptr(self.thread.runtime.statics.global(global)) }

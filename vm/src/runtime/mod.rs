@@ -17,6 +17,8 @@ mod threads;
 
 pub mod engine;
 mod host;
+pub mod names;
+pub mod recorder;
 
 mod builtins;
 mod input;
@@ -41,4 +43,5 @@ pub use input::Input;
 pub use metrics::{Metrics, Row};
 pub use output::Output;
 pub use program::{End, ExitStatus, Runtime, RuntimeOptions, StartError};
+pub use recorder::Recorder;
 pub use symbols::{NoSymbols, Position, Symbols};
