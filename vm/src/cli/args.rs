@@ -33,6 +33,10 @@ pub enum Command {
     /// and the file says that it was cut off. If the file cannot be begun, the program does not run. If it cannot be written later on (a full disk), the program
     /// runs to its end without it; the exit code is then 2, unless the program's own is not 0.
     Trace(TraceArgs),
+    /// Compare two profiles: how much they agree, and which calls differ most
+    Diff(DiffArgs),
+    /// Write a profile in another format
+    Convert(ConvertArgs),
     /// Report every error in the files, without running anything
     Check {
         #[arg(required = true, value_name = "FILE")]
@@ -96,6 +100,38 @@ pub struct RunArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// A profile, as .json or .folded
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// Calls are hot from this part of the hottest call's weight on, between 0 and 1; may be given several times
+    ///
+    /// By default 0.01, 0.1 and 0.5.
+    #[arg(long = "threshold", value_name = "PART", value_parser = parse_part)]
+    pub thresholds: Vec<f64>,
+    /// List so many of the calls that changed most
+    ///
+    /// By default 20.
+    #[arg(long, value_name = "N")]
+    pub changes: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// A profile, as .json or .folded
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
 }
 
 #[derive(Args, Debug)]
@@ -214,6 +250,11 @@ pub enum Stage {
     /// Machine code
     #[cfg(feature = "native")]
     Asm,
+}
+
+fn parse_part(text: &str) -> Result<f64, String> {
+    let part: f64 = text.parse().map_err(|_| "a number between 0 and 1 is needed".to_string())?;
+    if (0.0..=1.0).contains(&part) { Ok(part) } else { Err("it must lie between 0 and 1".into()) }
 }
 
 /// Bytes: a number, optionally followed by `k`, `m` or `g` (binary multiples, any case).

@@ -6,6 +6,7 @@ mod compile;
 mod dump;
 mod fmt;
 mod optimize;
+mod profiles;
 mod report;
 mod run;
 mod text;
@@ -40,6 +41,8 @@ fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(args) => run::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Diff(args) => profiles::compare(&args),
+        Command::Convert(args) => profiles::convert(&args),
         Command::Check { files } => check::run(&files),
         Command::Dump(args) => dump::run(&args),
         Command::Fmt { files, check } => fmt::run(&files, check),
