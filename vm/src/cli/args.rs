@@ -66,19 +66,8 @@ pub struct RunArgs {
     #[cfg(feature = "native")]
     #[command(flatten)]
     pub opt: OptArgs,
-    /// Most memory the heap may take, with a suffix k, m or g
-    ///
-    /// By default a quarter of the machine's memory.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub heap: Option<u64>,
-    /// Size of the nursery, where objects are born
-    ///
-    /// By default a quarter of the heap, at most 64m.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub nursery: Option<u64>,
-    /// Stack of each of the program's threads
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
-    pub stack: u64,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Collect at every Nth allocation and check the heap after each collection (0: never)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -134,18 +123,9 @@ pub struct ConvertArgs {
     pub output: PathBuf,
 }
 
+/// How much a program may take.
 #[derive(Args, Debug)]
-pub struct TraceArgs {
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// Where the trace goes, by default FILE with the extension trace
-    #[arg(short, long, value_name = "TRACE")]
-    pub output: Option<PathBuf>,
-    /// Take the time before every Nth event of a thread
-    ///
-    /// The events between are spread evenly. With 1 the time of each is exact, and the file larger.
-    #[arg(long, value_name = "N", default_value = "32")]
-    pub stamps: NonZeroU32,
+pub struct MemoryArgs {
     /// Most memory the heap may take, with a suffix k, m or g
     ///
     /// By default a quarter of the machine's memory.
@@ -159,6 +139,22 @@ pub struct TraceArgs {
     /// Stack of each of the program's threads
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
     pub stack: u64,
+}
+
+#[derive(Args, Debug)]
+pub struct TraceArgs {
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the trace goes, by default FILE with the extension trace
+    #[arg(short, long, value_name = "TRACE")]
+    pub output: Option<PathBuf>,
+    /// Take the time before every Nth event of a thread
+    ///
+    /// The events between are spread evenly. With 1 the time of each is exact, and the file larger.
+    #[arg(long, value_name = "N", default_value = "32")]
+    pub stamps: NonZeroU32,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,

@@ -69,9 +69,9 @@ fn optimize(module: Module, _: &RunArgs) -> Result<(Module, Option<Optimized>), 
 
 fn options(args: &RunArgs) -> RuntimeOptions {
     RuntimeOptions {
-        heap: args.heap,
-        nursery: args.nursery,
-        stack: args.stack,
+        heap: args.memory.heap,
+        nursery: args.memory.nursery,
+        stack: args.memory.stack,
         gc_stress: std::num::NonZeroU32::new(args.gc_stress),
         verify_heap: args.verify,
         gc_log: args.gc_log,
@@ -104,7 +104,7 @@ impl Tier {
 fn engine(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId]) -> Result<Tier, String> {
     match args.tier {
         TierArg::Interp => {
-            let stack = usize::try_from(args.stack).unwrap_or(usize::MAX);
+            let stack = usize::try_from(args.memory.stack).unwrap_or(usize::MAX);
             Ok(Tier::Interp(Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, stack))))
         }
         #[cfg(feature = "native")]

@@ -33,7 +33,7 @@ pub fn run(args: TraceArgs) -> u8 {
         Ok(recorder) => recorder,
         Err(e) => return fail(&format!("{}: {e}", path.display())),
     };
-    let stack = usize::try_from(args.stack).unwrap_or(usize::MAX);
+    let stack = usize::try_from(args.memory.stack).unwrap_or(usize::MAX);
     let engine = InterpreterEngine::new(&runtime.module, &runtime.layout, stack).recorded_by(recorder.clone());
     let outcome = runtime.run_main(Arc::new(engine));
     let recorded = recorder.finish();
@@ -63,9 +63,9 @@ fn is_same(a: &Path, b: &Path) -> bool {
 
 fn options(args: &TraceArgs) -> RuntimeOptions {
     RuntimeOptions {
-        heap: args.heap,
-        nursery: args.nursery,
-        stack: args.stack,
+        heap: args.memory.heap,
+        nursery: args.memory.nursery,
+        stack: args.memory.stack,
         args: args.args.clone(),
         handle_interrupt: true,
         ..RuntimeOptions::default()
