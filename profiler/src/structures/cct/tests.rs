@@ -1,3 +1,5 @@
+//! The tree against by-hand traces and the slow reference.
+
 use super::*;
 use crate::ids::FuncId;
 use crate::sample::{Observed, Sample};

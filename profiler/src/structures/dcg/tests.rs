@@ -1,3 +1,5 @@
+//! Weights against the reference; standard errors against what many seeds show.
+
 use super::*;
 use crate::program::{CallSite, Edge, Function};
 use crate::structures::reference::{any_events, any_samples, contexts, counted, edge, events, sample};
