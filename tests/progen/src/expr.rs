@@ -306,7 +306,8 @@ impl Generator<'_> {
     /// What a closure sees of the scope it is in.
     pub fn inside_closure(&self, scope: &Scope) -> Scope {
         let mut inner = scope.clone();
-        (inner.in_closure, inner.closure_base, inner.loops, inner.may_return) = (true, scope.vars.len(), 0, true);
+        inner.vars.retain(|v| !v.until_assigned);
+        (inner.in_closure, inner.closure_base, inner.loops, inner.may_return) = (true, inner.vars.len(), 0, true);
         inner.depth += 1;
         inner
     }

@@ -164,7 +164,7 @@ impl<'a> Generator<'a> {
             let mutable = self.choices.chance(70);
             let value = self.literal(&ty);
             self.line(format!("{} {name}: {ty} = {value}", if mutable { "var" } else { "let" }));
-            self.globals.push(Var { name, ty, mutable, narrowable: false });
+            self.globals.push(Var { name, ty, mutable, narrowable: false, until_assigned: false });
         }
         self.line("");
     }

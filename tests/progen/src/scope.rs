@@ -10,6 +10,8 @@ pub struct Var {
     pub mutable: bool,
     /// A local that no closure assigns: flow analysis may narrow it.
     pub narrowable: bool,
+    /// A variable on top of itself, with the type that flow analysis gives it here, although it may be assigned later: a closure does not see it so.
+    pub until_assigned: bool,
 }
 
 /// Context of statements and expressions.
@@ -52,7 +54,13 @@ impl Scope {
     }
 
     pub fn add(&mut self, name: &str, ty: Ty, mutable: bool, narrowable: bool) {
-        self.vars.push(Var { name: name.to_string(), ty, mutable, narrowable });
+        self.vars.push(Var { name: name.to_string(), ty, mutable, narrowable, until_assigned: false });
+    }
+
+    /// `x` with another type, on top of itself; not assigned while that holds.
+    pub fn narrow(&mut self, name: &str, ty: Ty) {
+        let until_assigned = self.visible().iter().any(|v| v.name == name && (v.mutable || v.until_assigned));
+        self.vars.push(Var { name: name.to_string(), ty, mutable: false, narrowable: true, until_assigned });
     }
 
     pub fn has_room(&self) -> bool {

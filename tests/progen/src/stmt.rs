@@ -210,11 +210,6 @@ impl Generator<'_> {
         self.close("}");
     }
 
-    /// `x` with another type, on top of itself; not assigned while that holds.
-    fn narrowed(scope: &mut Scope, name: &str, ty: Ty) {
-        scope.add(name, ty, false, true);
-    }
-
     fn narrow(&mut self, scope: &mut Scope) {
         let optional: Vec<(String, Ty)> = scope
             .visible()
@@ -236,19 +231,19 @@ impl Generator<'_> {
                 let cond = self.expr(&mut scope.clone(), &Ty::Bool, 1);
                 let both = self.choices.chance(30);
                 self.open(if both { format!("if {name} != null && {cond} {{") } else { format!("if {name} != null {{") });
-                self.block(scope, |s| Self::narrowed(s, &name, ty));
+                self.block(scope, |s| s.narrow(&name, ty));
                 self.close("}");
             }
             1 => {
                 self.open(format!("if {name} == null {{"));
                 self.block(scope, |_| {});
                 self.reopen("} else {");
-                self.block(scope, |s| Self::narrowed(s, &name, ty));
+                self.block(scope, |s| s.narrow(&name, ty));
                 self.close("}");
             }
             _ => {
                 let mut seen = scope.clone();
-                Self::narrowed(&mut seen, &name, ty);
+                seen.narrow(&name, ty);
                 let (x, value) = (self.fresh("x"), self.expr(&mut seen, &Ty::Bool, 1));
                 self.line(format!("let {x} = {name} != null && {value}"));
                 scope.add(&x, Ty::Bool, false, true);
@@ -274,7 +269,7 @@ impl Generator<'_> {
         }
         let (name, class) = self.choices.pick(&tests).clone();
         self.open(format!("if {name} is C{class} {{"));
-        self.block(scope, |s| Self::narrowed(s, &name, Ty::Class(class)));
+        self.block(scope, |s| s.narrow(&name, Ty::Class(class)));
         self.close("}");
     }
 
