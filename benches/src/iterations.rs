@@ -11,15 +11,20 @@ pub struct Times {
 }
 
 impl Times {
-    /// Other lines are passed over. Fails unless there are as many iterations as asked for.
+    /// As [`nanoseconds`].
     pub fn read(stderr: &str, expected: u32) -> Result<Times, String> {
-        let nanos: Vec<f64> =
-            stderr.lines().filter_map(iteration).enumerate().filter(|(i, (k, _))| i + 1 == *k).map(|(_, (_, t))| t).collect();
-        if nanos.len() != expected as usize || nanos.is_empty() {
-            return Err(format!("{expected} iterations expected, {} reported:\n{stderr}", nanos.len()));
-        }
+        let nanos = nanoseconds(stderr, expected)?;
         Ok(Times { first: nanos[0], steady: stats::spread(nanos[nanos.len() / 2..].to_vec()).median })
     }
+}
+
+/// Of each iteration. Other lines are passed over. Fails unless there are as many iterations as asked for.
+pub fn nanoseconds(stderr: &str, expected: u32) -> Result<Vec<f64>, String> {
+    let nanos: Vec<f64> = stderr.lines().filter_map(iteration).enumerate().filter(|(i, (k, _))| i + 1 == *k).map(|(_, (_, t))| t).collect();
+    if nanos.len() != expected as usize || nanos.is_empty() {
+        return Err(format!("{expected} iterations expected, {} reported:\n{stderr}", nanos.len()));
+    }
+    Ok(nanos)
 }
 
 /// Number and nanoseconds of a line about an iteration.

@@ -4,15 +4,21 @@
 //! in the target folder; build that first (`cargo build --release`).
 
 mod ablation;
+mod accuracy;
+mod bias;
 mod compile;
+mod events;
 mod gc;
 mod iterations;
 mod peers;
 mod polls;
 mod process;
+mod profile;
+mod record_traces;
 mod startup;
 mod stats;
 mod suite;
+mod traces;
 
 use clap::{Parser, Subcommand};
 
@@ -49,6 +55,16 @@ enum What {
         #[arg(long, default_value_t = 5)]
         runs: usize,
     },
+    /// Record the runs that `events` and `accuracy` replay
+    RecordTraces(record_traces::Options),
+    /// Calls and returns a second that the profiler's structures take in from recorded traces, and their memory
+    Events(events::Options),
+    /// Accuracy of the samplers on recorded traces, and what they would cost
+    Accuracy(accuracy::Options),
+    /// Accuracy and overhead of profiling running programs
+    Profile(profile::Options),
+    /// Sampling bias on the two examples of TACO'15, in several runs
+    Bias(bias::Options),
 }
 
 fn main() -> std::process::ExitCode {
@@ -59,6 +75,11 @@ fn main() -> std::process::ExitCode {
         What::Ablation(options) => ablation::run(&options),
         What::Compile { runs } => compile::run(runs),
         What::Peers(options) => peers::run(&options),
+        What::RecordTraces(options) => record_traces::run(&options),
+        What::Events(options) => events::run(&options),
+        What::Accuracy(options) => accuracy::run(&options),
+        What::Profile(options) => profile::run(&options),
+        What::Bias(options) => bias::run(&options),
     };
     match result {
         Ok(()) => std::process::ExitCode::SUCCESS,

@@ -4,7 +4,8 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let text = progen::generate(progen::Choices::from_bytes(bytes));
     let off = agree::passes_of(bytes.iter().map(|&b| u64::from(b)).sum());
-    if let Some(found) = agree::on_large_stack(|| agree::difference(&text, &off)) {
+    let checks = agree::Checks { off, profiled: true };
+    if let Some(found) = agree::on_large_stack(|| agree::difference(&text, &checks)) {
         panic!("{found}\n{text}");
     }
 });

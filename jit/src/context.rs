@@ -10,8 +10,9 @@ pub struct ThreadContext {
     pub stack_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,
-    /// The real limit, to restore `stack_limit` from and to tell a yield from an overflow.
-    pub real_stack_limit: u64,
+    /// Calls until the next one that is seen: code that is compiled to count them (`native::Profiling`) takes one off for each call, and below zero tells the runtime of it. What was put here minus what is left is the exact number of
+    /// calls since; the runtime sets it anew whenever it likes.
+    pub calls_left: i64,
     /// Nursery allocation: next free byte and end of the thread's buffer. `cursor + size > limit` takes the slow path.
     pub alloc_cursor: u64,
     pub alloc_limit: u64,
@@ -32,6 +33,26 @@ pub struct ThreadContext {
     pub engine: *const std::ffi::c_void,
     /// The runtime's own data for this thread.
     pub runtime: *mut std::ffi::c_void,
+    /// The real limit, to restore `stack_limit` from and to tell a yield from an overflow.
+    pub real_stack_limit: u64,
+    /// Where the next call of a burst is recorded, and the end of the room, a whole number of records away. Equal: no burst, or no room left.
+    pub record_cursor: *mut CallSeen,
+    pub record_end: *mut CallSeen,
+    /// The same for code that does not count its calls: there a call is recorded where the check for attention at the entry fails, so the runtime keeps `stack_limit` poisoned during a burst.
+    pub entry_cursor: *mut CallSeen,
+    pub entry_end: *mut CallSeen,
+}
+
+/// A call as compiled code records it during a burst. All three are known without a look into any table.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CallSeen {
+    /// A return address in the callee, behind its prologue or an inlined body's: says which function was called, and for an inlined one from where.
+    pub pc: u64,
+    /// Frame pointer of the frame it stands in. Frames of callers have larger ones.
+    pub fp: u64,
+    /// Where that frame will return to: the call site. Of an inlined call it is that of the function around it.
+    pub ret: u64,
 }
 
 impl ThreadContext {
@@ -40,7 +61,7 @@ impl ThreadContext {
         ThreadContext {
             stack_limit: AtomicU64::new(0),
             yield_flag: AtomicU8::new(0),
-            real_stack_limit: 0,
+            calls_left: 0,
             alloc_cursor: 0,
             alloc_limit: 0,
             pending_error: 0,
@@ -53,6 +74,11 @@ impl ThreadContext {
             stub_args: [0; 2],
             engine: std::ptr::null(),
             runtime,
+            real_stack_limit: 0,
+            record_cursor: std::ptr::null_mut(),
+            record_end: std::ptr::null_mut(),
+            entry_cursor: std::ptr::null_mut(),
+            entry_end: std::ptr::null_mut(),
         }
     }
 }
@@ -69,6 +95,7 @@ macro_rules! offsets {
 offsets! {
     STACK_LIMIT = stack_limit;
     YIELD_FLAG = yield_flag;
+    CALLS_LEFT = calls_left;
     ALLOC_CURSOR = alloc_cursor;
     ALLOC_LIMIT = alloc_limit;
     PENDING_ERROR = pending_error;
@@ -80,4 +107,9 @@ offsets! {
     ENTRY_SP = entry_sp;
     STUB_ARGS = stub_args;
     ENGINE = engine;
+    RECORD_CURSOR = record_cursor;
+    RECORD_END = record_end;
+    ENTRY_CURSOR = entry_cursor;
+    ENTRY_END = entry_end;
+    REAL_STACK_LIMIT = real_stack_limit;
 }

@@ -3,7 +3,7 @@
 use jit::ir::Module;
 use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
-use jit::opt::{Options, optimize, run_inlining};
+use jit::opt::{Options, Probes, optimize, run_inlining};
 use profiler::oracle::{Accepted, CallSiteFacts, InlineDecision, Oracle, Refused, StaticOracle, Verdict};
 use std::sync::Mutex;
 
@@ -74,7 +74,7 @@ fn facts_are_as_the_code_says() {
     let mut module = parse(FACTS).unwrap();
     assert_eq!(verify(&module), []);
     let scribe = Scribe::default();
-    run_inlining(&mut module, &scribe);
+    run_inlining(&mut module, &scribe, Probes::None);
     let found = scribe.0.into_inner().unwrap();
     let expected = [
         "site1 size 2 of 56, 7 callers: depth 1",

@@ -1,4 +1,4 @@
-//! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order; `inline` is one round into each function), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
+//! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order; `inline` is one round into each function, `inline-probed` the same with probes), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
 //!
 //! Lines `//> fn0(1, 2) = 3` in the module must hold before and after. `BLESS=1` writes the expectations; read them before they are committed.
 
@@ -9,7 +9,7 @@ use jit::ir::Module;
 use jit::ir::parser::parse;
 use jit::ir::printer::print_function;
 use jit::ir::verifier::verify;
-use jit::opt::{Pass, run_inlining, run_pass};
+use jit::opt::{Pass, Probes, run_inlining, run_pass};
 use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict};
 
 /// What `// pass: inline` asks: takes every callee below a size, no function into its own code twice.
@@ -36,8 +36,13 @@ fn run_case(case: &str) -> String {
     sound(&module, "before", case);
     assert_eq!(broken_promises(&module, case), [""; 0], "before, in\n{case}");
     for name in passes.split_whitespace() {
-        if name == "inline" {
-            run_inlining(&mut module, &Small);
+        let probes = match name {
+            "inline" => Some(Probes::None),
+            "inline-probed" => Some(Probes::Inlined),
+            _ => None,
+        };
+        if let Some(probes) = probes {
+            run_inlining(&mut module, &Small, probes);
             sound(&module, name, case);
             continue;
         }

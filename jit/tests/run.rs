@@ -8,7 +8,7 @@ use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
 use jit::ir::*;
 use jit::layout::Layout;
-use jit::opt::run_inlining;
+use jit::opt::{Probes, run_inlining};
 use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Verdict};
 
 fn run_file(name: &str, text: &str) -> Vec<String> {
@@ -157,7 +157,7 @@ fn stack_traces_name_inlined_frames() {
     let mut module = fixture(CHAIN).0;
     let expected = run(&module);
     for _ in 0..3 {
-        run_inlining(&mut module, &Everything);
+        run_inlining(&mut module, &Everything, Probes::None);
         assert_eq!(verify(&module), []);
         assert_eq!(run(&module), expected, "{module}");
     }

@@ -63,6 +63,7 @@ block0():
   v29 = call_virtual sel1(v15) site1 // Shape.code
   v30 = call_builtin str_concat(v8, v8)
   poll
+  probe
   branch v14, block1(v28), block2
 block1(v31: int):
   try idiv v31, v0 normal block3 unwind block4(v31) @12

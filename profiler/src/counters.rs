@@ -1,4 +1,4 @@
-//! Everything the profiler counts about itself: name, unit and description.
+//! Everything the profiler counts about itself: name, unit and description. With feature `export`, counters are an object of JSON with these names.
 //!
 //! In: samplers and their drivers (the virtual machine, or a replay) increment fields. Out: sums, and a table for people.
 //! Invariant: counters only grow; those of threads are merged by adding.
@@ -6,8 +6,11 @@
 /// What a counter is called and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
+    /// Lower case, with hyphens.
     pub name: &'static str,
+    /// Of the value, in the plural.
     pub unit: &'static str,
+    /// A clause for people.
     pub description: &'static str,
 }
 
@@ -15,8 +18,10 @@ macro_rules! counters {
     ($($field:ident, $name:literal, $unit:literal, $description:literal;)*) => {
         /// Counts of one thread or of a whole run.
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        #[cfg_attr(feature = "export", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         pub struct Counters {
             $(
+                #[cfg_attr(feature = "export", serde(rename = $name))]
                 #[doc = concat!("In ", $unit, ": ", $description, ".")]
                 pub $field: u64,
             )*
@@ -40,6 +45,7 @@ counters! {
     calls, "calls", "calls", "calls that the program has made";
     unmatched, "unmatched-returns", "returns", "returns without an open call, ignored";
     ticks, "ticks", "ticks", "ticks that a sampler was asked about";
+    ticks_unaffordable, "ticks-unaffordable", "ticks", "ticks that were passed over since the walk of a deep stack was not yet paid for";
     ticks_merged, "ticks-merged", "ticks", "ticks that came while an earlier one still waited for the thread";
     samples, "samples", "samples", "stack walks and bursts that were handed over";
     samples_empty, "samples-empty", "samples", "samples that saw no call: no call was open, or none came in the burst";

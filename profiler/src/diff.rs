@@ -8,10 +8,14 @@ mod matching;
 mod table;
 
 use crate::ids::EdgeId;
+use crate::metrics::Comparison;
 use crate::profile::{Contexts, Profile};
 use crate::program::Function;
 use cranelift_entity::SecondaryMap;
 use matching::Union;
+#[cfg(feature = "export")]
+pub(crate) use table::arrow;
+pub(crate) use table::{printable, text};
 
 /// What a comparison shows.
 #[derive(Clone, PartialEq, Debug)]
@@ -144,10 +148,12 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     let mut union = Union::default();
     let (edges_before, edges_after) = (union.edges(before), union.edges(after));
     let weights = [weights(before, &edges_before), weights(after, &edges_after)];
-    let pairs: Vec<(f64, f64)> = union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls)).collect();
+    let pairs = || union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls));
+    let forth = Comparison::of_pairs(pairs());
+    let back = Comparison::of_pairs(pairs().map(|(before, after)| (after, before)));
     let mut edges = EdgeCounts::default();
-    for pair in &pairs {
-        match (pair.0 > 0.0, pair.1 > 0.0) {
+    for (before, after) in pairs() {
+        match (before > 0.0, after > 0.0) {
             (true, true) => edges.both += 1,
             (true, false) => edges.only_before += 1,
             (false, true) => edges.only_after += 1,
@@ -157,9 +163,9 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     Diff {
         before: Side { title: before.meta().to_string(), calls: before.dcg_total() },
         after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
-        overlap: overlap(&pairs),
+        overlap: overlap(&forth),
         context_overlap: context_overlap(before, after, &mut union, [&edges_before, &edges_after]),
-        hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&pairs, threshold)).collect(),
+        hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&forth, &back, threshold)).collect(),
         edges,
         changes: changes(&union, &weights, [before.dcg_total(), after.dcg_total()], options.changes),
     }
@@ -175,11 +181,10 @@ fn weights(profile: &Profile, edges: &SecondaryMap<EdgeId, EdgeId>) -> Weights {
     weights
 }
 
-/// Degree of overlap in percent, from weights in both profiles.
-fn overlap(pairs: &[(f64, f64)]) -> Option<f64> {
-    let (before, after) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-    let shared = |pair: &(f64, f64)| (pair.0 / before).min(pair.1 / after);
-    (before > 0.0 && after > 0.0).then(|| 100.0 * pairs.iter().map(shared).sum::<f64>())
+/// Degree of overlap; `None` where one of the two counts no calls.
+fn overlap(of: &Comparison) -> Option<f64> {
+    let (before, after) = of.totals();
+    (before > 0.0 && after > 0.0).then(|| of.overlap())
 }
 
 fn context_overlap(before: &Profile, after: &Profile, union: &mut Union, edges: [&SecondaryMap<EdgeId, EdgeId>; 2]) -> Option<f64> {
@@ -188,7 +193,7 @@ fn context_overlap(before: &Profile, after: &Profile, union: &mut Union, edges: 
     let mut pairs: Vec<(f64, f64)> = Vec::new();
     union.contexts(before, a, edges[0], |node, calls| at(&mut pairs, node).0 += calls);
     union.contexts(after, b, edges[1], |node, calls| at(&mut pairs, node).1 += calls);
-    overlap(&pairs)
+    overlap(&Comparison::of_pairs(pairs))
 }
 
 fn at(pairs: &mut Vec<(f64, f64)>, node: crate::profile::ContextId) -> &mut (f64, f64) {
@@ -199,19 +204,10 @@ fn at(pairs: &mut Vec<(f64, f64)>, node: crate::profile::ContextId) -> &mut (f64
     &mut pairs[index]
 }
 
-/// Hot-edge coverage both ways.
-fn coverage(pairs: &[(f64, f64)], threshold: f64) -> HotEdgeCoverage {
-    let hottest = pairs.iter().fold((0.0_f64, 0.0_f64), |most, pair| (most.0.max(pair.0), most.1.max(pair.1)));
-    let is_hot = |weight: f64, hottest: f64| weight > 0.0 && weight >= threshold * hottest;
-    let (mut before, mut after, mut both) = (0_u32, 0_u32, 0_u32);
-    for pair in pairs {
-        let hot = (is_hot(pair.0, hottest.0), is_hot(pair.1, hottest.1));
-        before += u32::from(hot.0);
-        after += u32::from(hot.1);
-        both += u32::from(hot.0 && hot.1);
-    }
-    let share = |of: u32| (of > 0).then(|| 100.0 * f64::from(both) / f64::from(of));
-    HotEdgeCoverage { threshold, before_over_after: share(after), after_over_before: share(before) }
+/// Hot-edge coverage both ways. No edge is hot where no calls are.
+fn coverage(forth: &Comparison, back: &Comparison, threshold: f64) -> HotEdgeCoverage {
+    let of = |side: &Comparison| (side.totals().1 > 0.0).then(|| side.hot_edge_coverage(threshold));
+    HotEdgeCoverage { threshold, before_over_after: of(forth), after_over_before: of(back) }
 }
 
 fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2], most: usize) -> Vec<EdgeChange> {

@@ -10,8 +10,10 @@ use cranelift_entity::EntityRef;
 pub struct Event(u32);
 
 impl Event {
+    /// The return from the innermost open call.
     pub const RETURN: Event = Event(u32::MAX);
 
+    /// A call over an edge.
     pub fn call(edge: EdgeId) -> Event {
         Event(edge.as_u32())
     }

@@ -64,17 +64,21 @@
 //!
 //! # Where things are, in the order in which data meets them
 //!
-//! - [`ids`], [`program`], [`event`]: functions, call sites and call edges; calls and returns. [`trace`]: files that hold every event of a run.
+//! - [`ids`], [`program`], [`event`]: functions, call sites and call edges; calls and returns. [`clock`]: what their times are counted in. [`trace`]: files that hold every event of a run.
 //! - [`samplers`]: state machines that say at a call what to look at, with their knobs in [`tuning`] and what they count in [`counters`]; [`sample`]: what they bring home. [`replay`] runs them over a stream of events.
-//! - [`structures`]: DCG, call tree, CCT, PCCT, CC-Map, k-SF, k-CCF. [`metrics`]: how good a profile is.
-//! - [`profile`]: a profile as a document; `export` (feature of that name): its formats; [`diff`]: two of them compared.
+//! - [`structures`]: DCG, call tree, CCT, PCCT, CC-Map, k-SF, k-CCF. [`estimate`]: how sure their weights are. [`metrics`]: how good a profile is.
+//! - [`collect`]: from samples to structures to [`profile`], a profile as a document; `export` (feature of that name): its formats; `report` (with it): a profile for people; [`diff`]: two of them compared.
 //! - [`oracle`]: what a compiler should inline.
 //!
 //! Weights are numbers of calls; times are nanoseconds or cycles, as each item says.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
+pub mod clock;
+pub mod collect;
 pub mod counters;
 pub mod diff;
+pub mod estimate;
 pub mod event;
 #[cfg(feature = "export")]
 pub mod export;
@@ -84,6 +88,8 @@ pub mod oracle;
 pub mod profile;
 pub mod program;
 pub mod replay;
+#[cfg(feature = "export")]
+pub mod report;
 pub mod sample;
 pub mod samplers;
 pub mod structures;

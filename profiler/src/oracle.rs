@@ -12,19 +12,26 @@ pub enum Certainty {
     /// The only function this call can reach.
     Only,
     /// One of `targets` functions; the code would test the receiver's class first.
-    Guarded { targets: u32 },
+    Guarded {
+        /// Functions that the call can reach, this one included.
+        targets: u32,
+    },
 }
 
 /// What is known of one call when it could be inlined. Sizes are about the machine instructions that do work: an operation of the IR counts one, constants and jumps nothing, a call a few.
 #[derive(Clone, Debug)]
 pub struct CallSiteFacts<'a> {
+    /// The call.
     pub site: CallSiteId,
     /// The function that is compiled.
     pub root: FuncId,
+    /// The function it calls, or the one that `certainty` would have tested for.
     pub callee: FuncId,
     /// The calls that were inlined to get here, outermost first; empty for a call of the root's own.
     pub chain: &'a [CallSiteId],
+    /// Whether it can call another.
     pub certainty: Certainty,
+    /// As the callee stands, before anything is inlined into it.
     pub callee_size: u32,
     /// The root with all that has been inlined so far.
     pub root_size: u32,
@@ -44,6 +51,7 @@ pub struct CallSiteFacts<'a> {
     pub is_cold: bool,
 }
 
+/// Why a call is inlined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Accepted {
     /// Not larger than the call.
@@ -58,14 +66,20 @@ pub enum Accepted {
     OnlyCall,
 }
 
+/// Why a call is not inlined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Refused {
     /// The policy inlines nothing.
     Disabled,
+    /// Above all limits that apply.
     CalleeTooLarge,
+    /// The root has grown to its limit.
     RootTooLarge,
+    /// So many calls have been inlined into each other already.
     TooDeep,
+    /// The callee is in its own chain too often.
     Recursive,
+    /// On the way to an error only.
     Cold,
     /// Other code runs so much more often that it does not matter.
     Rare,
@@ -73,13 +87,17 @@ pub enum Refused {
     Megamorphic,
 }
 
+/// Whether a call is inlined, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Verdict {
+    /// The callee comes in.
     Inline(Accepted),
+    /// It stays a call.
     Call(Refused),
 }
 
 impl Verdict {
+    /// The callee comes in.
     pub fn is_inlined(self) -> bool {
         matches!(self, Verdict::Inline(_))
     }
@@ -108,17 +126,23 @@ impl Verdict {
 /// A verdict and what it was about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InlineDecision {
+    /// The function that was compiled.
     pub root: FuncId,
+    /// The call.
     pub site: CallSiteId,
+    /// The function that it calls.
     pub callee: FuncId,
     /// As in [`CallSiteFacts`].
     pub chain: Box<[CallSiteId]>,
+    /// As in [`CallSiteFacts`].
     pub callee_size: u32,
+    /// What was decided.
     pub verdict: Verdict,
 }
 
 /// A policy.
 pub trait Oracle: Send + Sync {
+    /// Whether this call is inlined.
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict;
 }
 
@@ -153,15 +177,19 @@ impl Oracle for TinyOnly<'_> {
 pub struct StaticOracle {
     /// Inlined wherever it is called.
     pub tiny: u32,
+    /// Inlined unless the call is rare.
     pub small: u32,
     /// In loops.
     pub in_loop: u32,
     /// With constants or objects that may vanish.
     pub specializes: u32,
+    /// Where nobody else calls it.
     pub only_call: u32,
     /// Of the root, after which nothing but tiny callees comes in.
     pub root_limit: u32,
+    /// Calls that may have been inlined to get to a call.
     pub depth_limit: usize,
+    /// How often a function comes into itself.
     pub recursion: RecursionLimits,
     /// Classes to test for at one call.
     pub targets_limit: u32,

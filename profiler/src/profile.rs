@@ -29,9 +29,11 @@
 
 mod contexts;
 mod meta;
+mod stale;
 
 pub use contexts::{ContextId, ContextNode, Contexts, Label, Labels, Nesting, Structure};
-pub use meta::{Clock, Counters, Meta};
+pub use meta::Meta;
+pub use stale::Staleness;
 
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Program;

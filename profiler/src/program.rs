@@ -7,8 +7,10 @@ use crate::ids::{CallSiteId, EdgeId, FuncId};
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
+/// A function, or one instantiation of a generic one, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
+    /// As the program writes it; any characters.
     pub name: Box<str>,
     /// Empty where unknown.
     pub file: Box<str>,
@@ -19,6 +21,7 @@ pub struct Function {
 /// A place in a function that calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CallSite {
+    /// The function it is in.
     pub caller: FuncId,
     /// 1-based; 0 where unknown. In the caller's file.
     pub line: u32,
@@ -29,12 +32,16 @@ pub struct CallSite {
 pub struct Edge {
     /// `None`: the first function of a thread, which nobody calls.
     pub site: PackedOption<CallSiteId>,
+    /// The function that is called.
     pub callee: FuncId,
 }
 
+/// All functions, call sites and edges that are known so far.
 #[derive(Clone, Default, Debug)]
 pub struct Program {
+    /// By id.
     pub functions: PrimaryMap<FuncId, Function>,
+    /// By id.
     pub sites: PrimaryMap<CallSiteId, CallSite>,
     edges: PrimaryMap<EdgeId, Edge>,
     ids: FxHashMap<Edge, EdgeId>,
@@ -52,10 +59,12 @@ impl Program {
         self.ids.get(&edge).copied()
     }
 
+    /// All edges by id.
     pub fn edges(&self) -> &PrimaryMap<EdgeId, Edge> {
         &self.edges
     }
 
+    /// The function that is called over the edge. The edge must be one of this program.
     pub fn callee(&self, edge: EdgeId) -> FuncId {
         self.edges[edge].callee
     }

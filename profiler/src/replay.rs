@@ -26,11 +26,13 @@ mod cost;
 mod thread;
 
 pub use cost::{Cost, Summary};
+pub use thread::Quiet;
 
+use crate::clock::{Clock, Rate};
 use crate::event::Event;
-use crate::ids::ThreadId;
-use crate::sample::Sample;
-use crate::samplers::{Clock, Interval, ParameterError, Parameters, Random, Sampler};
+use crate::ids::{EdgeId, ThreadId};
+use crate::sample::{Moment, Sample};
+use crate::samplers::{Interval, ParameterError, Parameters, Random, Sampler};
 use rustc_hash::FxHashMap;
 use thread::Thread;
 
@@ -46,9 +48,13 @@ pub enum Time {
 /// How to replay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
+    /// Which sampler.
     pub parameters: Parameters,
+    /// Where time comes from.
     pub time: Time,
+    /// Of the stamps. It must have a [rate](Clock::rate).
     pub clock: Clock,
+    /// Prices for the modelled cost.
     pub cost: Cost,
     /// Of everything random.
     pub seed: u64,
@@ -57,13 +63,14 @@ pub struct Options {
 impl Options {
     /// 100 million calls a second, as compiled code makes them, by a clock of nanoseconds.
     pub fn new(parameters: Parameters, seed: u64) -> Options {
-        Options { parameters, time: Time::PerCall(10), clock: Clock::NANOSECONDS, cost: Cost::default(), seed }
+        Options { parameters, time: Time::PerCall(10), clock: Clock::Nanoseconds, cost: Cost::default(), seed }
     }
 }
 
 /// A run that is being replayed.
 pub struct Replay {
     options: Options,
+    rate: Rate,
     /// What threads' samplers are copied from.
     sampler: Sampler,
     /// How long to the next tick: for all threads.
@@ -76,18 +83,19 @@ pub struct Replay {
 
 impl Replay {
     /// # Errors
-    /// If parameters or the clock are out of range.
+    /// If parameters are out of range, or the clock does not measure time.
     pub fn new(options: Options) -> Result<Replay, ParameterError> {
-        let sampler = Sampler::new(&options.parameters, options.clock, Random::new(options.seed))?;
+        let rate = options.clock.rate().ok_or(ParameterError::Clock(options.clock))?;
+        let sampler = Sampler::new(&options.parameters, rate, Random::new(options.seed))?;
         let Parameters { interval, jitter, self_tuning, .. } = options.parameters;
-        let interval = Interval::new(interval, jitter, self_tuning, options.clock);
-        Ok(Replay { options, sampler, interval, threads: Vec::new(), indices: FxHashMap::default(), last: None })
+        let interval = Interval::new(interval, jitter, self_tuning, rate);
+        Ok(Replay { options, rate, sampler, interval, threads: Vec::new(), indices: FxHashMap::default(), last: None })
     }
 
     /// All events of a run at once.
     ///
     /// # Errors
-    /// If parameters or the clock are out of range.
+    /// As [`Replay::new`].
     pub fn run(
         options: Options,
         events: impl IntoIterator<Item = (ThreadId, Event, u64)>,
@@ -109,6 +117,20 @@ impl Replay {
         self.threads[index].event(event, stamp, self.options.time, &mut self.interval, sink);
     }
 
+    /// How long the events of the thread that had the last one only move its stack; `None` if the next one may matter. They need not be replayed: see [`jump`](Self::jump).
+    pub fn quiet(&self) -> Option<Quiet> {
+        let (_, index) = self.last?;
+        self.threads[index].quiet(&self.interval)
+    }
+
+    /// The thread that had the last event has gone on, without events that matter ([`quiet`](Self::quiet)), to where it has made so many calls, at the time of its last event, with these
+    /// calls open, outermost first.
+    pub fn jump(&mut self, to: Moment, stack: impl IntoIterator<Item = EdgeId>) {
+        if let Some((_, index)) = self.last {
+            self.threads[index].jump(to, stack.into_iter());
+        }
+    }
+
     /// The end of all threads: bursts that are open end here.
     pub fn finish(mut self, sink: &mut impl FnMut(&Sample)) -> Summary {
         self.threads.iter_mut().for_each(|thread| thread.finish(sink));
@@ -122,7 +144,7 @@ impl Replay {
             summary.counters.merge(&thread.counters());
             summary.cycles = summary.cycles.saturating_add(thread.elapsed());
         }
-        summary.nanoseconds = self.options.clock.nanoseconds(summary.cycles);
+        summary.nanoseconds = self.rate.nanoseconds(summary.cycles) as f64;
         summary.cost = self.options.cost.of(&summary.counters);
         summary
     }

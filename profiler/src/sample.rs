@@ -17,9 +17,11 @@ pub struct Moment {
 /// One observation: a stack, and the events that followed it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sample {
+    /// Who was looked at.
     pub thread: ThreadId,
     /// The calls that are open where the sample begins, outermost first.
     pub stack: Vec<EdgeId>,
+    /// What was seen there.
     pub observed: Observed,
     /// What each observed call counts for.
     pub weight: f64,

@@ -17,6 +17,7 @@
 pub mod antibias;
 mod bursting;
 mod cbs;
+mod clocked;
 mod estimator;
 pub mod interval;
 pub mod parameters;
@@ -26,16 +27,19 @@ pub mod signature;
 pub use antibias::{Antibias, Correction};
 pub use estimator::Start;
 pub use interval::Interval;
-pub use parameters::{Clock, Length, Mode, ParameterError, Parameters, Trigger};
+pub use parameters::{Length, Mode, ParameterError, Parameters, Trigger};
 pub use random::Random;
 pub use signature::{History, Signature};
 
+use crate::clock::Rate;
 use crate::counters::Counters;
 use crate::sample::Moment;
 use crate::tuning;
 use bursting::{Adaptive, Bursting};
 use cbs::Cbs;
+use clocked::Clocked;
 use estimator::{Counted, Timed};
+use std::time::Duration;
 
 /// A timer tick as the thread finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,10 +71,13 @@ pub enum Span {
 /// What to do at this point of the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Action {
+    /// Go on until then.
     Wait(Wake),
     /// Take a sample of the call on top of the stack.
     Top {
+        /// What it counts for, in calls.
         weight: f64,
+        /// Then go on until then.
         next: Wake,
     },
     /// Walk the stack, then record what follows.
@@ -82,6 +89,7 @@ pub enum Action {
 pub struct Ended {
     /// Of each call of the burst.
     pub weight: f64,
+    /// What to do now.
     pub next: Action,
 }
 
@@ -101,11 +109,13 @@ struct Common {
     counters: Counters,
     /// The number of the tick or burst that samples now belong to.
     tick: u64,
+    /// Calls until which no stack is walked again, since the last one was deep.
+    rests_until: u64,
 }
 
 impl Common {
     fn new(random: Random) -> Common {
-        Common { random, counters: Counters::default(), tick: 0 }
+        Common { random, counters: Counters::default(), tick: 0, rests_until: 0 }
     }
 }
 
@@ -116,6 +126,7 @@ enum Machine {
     Bursting(Bursting),
     Counted(Counted),
     Timed(Timed),
+    Clocked(Clocked),
 }
 
 /// The sampler of one thread.
@@ -124,16 +135,17 @@ pub struct Sampler {
     machine: Machine,
     place: Place,
     common: Common,
+    /// What a call takes in fast code, where time has to do for a count.
+    cycles_a_call: u64,
 }
 
 impl Sampler {
-    /// The thread's `random` should be a [stream](Random::stream) of its own.
+    /// `clock`: of the [moments](Moment) and ticks that it will be told. The thread's `random` should be a [stream](Random::stream) of its own.
     ///
     /// # Errors
-    /// If parameters or the clock are out of range.
-    pub fn new(parameters: &Parameters, clock: Clock, random: Random) -> Result<Sampler, ParameterError> {
+    /// If parameters are out of range.
+    pub fn new(parameters: &Parameters, clock: Rate, random: Random) -> Result<Sampler, ParameterError> {
         parameters.check()?;
-        clock.check()?;
         let span = |length| match length {
             Length::Time(time) => Span::Cycles(clock.cycles(time).max(1)),
             Length::Calls(calls) => Span::Calls(calls),
@@ -147,15 +159,18 @@ impl Sampler {
                 Machine::Bursting(Bursting::new(span(length), Some(Adaptive { history: History::new(history), re_enable })))
             }
             Mode::Estimator { trigger: Trigger::Timer(start), burst } => Machine::Timed(Timed::new(burst, start)),
+            Mode::Estimator { trigger: Trigger::Clock, burst } => Machine::Clocked(Clocked::new(burst)),
             Mode::Estimator { trigger: Trigger::Calls { mean }, burst } => Machine::Counted(Counted::new(mean, burst)),
         };
-        let place = if matches!(parameters.mode, Mode::StackWalk { .. }) { Place::Any } else { Place::Call };
-        Ok(Sampler { machine, place, common: Common::new(random) })
+        let is_anywhere = matches!(parameters.mode, Mode::StackWalk { .. } | Mode::Estimator { trigger: Trigger::Clock, .. });
+        let place = if is_anywhere { Place::Any } else { Place::Call };
+        let cycles_a_call = clock.cycles(Duration::from_nanos(tuning::CALL_TIME)).max(1);
+        Ok(Sampler { machine, place, common: Common::new(random), cycles_a_call })
     }
 
     /// A sampler with the same parameters for another thread; this one must not have been used yet.
     pub fn for_thread(&self, random: Random) -> Sampler {
-        Sampler { machine: self.machine.clone(), place: self.place, common: Common::new(random) }
+        Sampler { machine: self.machine.clone(), common: Common::new(random), ..*self }
     }
 
     /// Where the sampler wants to be asked.
@@ -168,6 +183,7 @@ impl Sampler {
         match &mut self.machine {
             Machine::Exhaustive => self.common.next_chunk(),
             Machine::Counted(counted) => counted.start(at, &mut self.common),
+            Machine::Clocked(clocked) => clocked.start(at),
             Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => Action::Wait(Wake::Tick),
         }
     }
@@ -177,12 +193,17 @@ impl Sampler {
     pub fn poll(&mut self, at: Moment, tick: Option<Tick>, signature: impl FnOnce() -> u32) -> Action {
         let common = &mut self.common;
         common.counters.ticks += u64::from(tick.is_some());
+        if at.calls < common.rests_until {
+            common.counters.ticks_unaffordable += u64::from(tick.is_some());
+            return Action::Wait(Wake::Tick);
+        }
         match &mut self.machine {
             Machine::Exhaustive => common.next_chunk(),
             Machine::Cbs(cbs) => cbs.poll(at, tick, common),
             Machine::Bursting(bursting) => bursting.poll(tick, signature, common),
             Machine::Counted(counted) => counted.poll(at, common),
             Machine::Timed(timed) => timed.poll(at, tick, common),
+            Machine::Clocked(clocked) => clocked.poll(at, tick, common),
         }
     }
 
@@ -195,9 +216,44 @@ impl Sampler {
             Machine::Bursting(bursting) => bursting.end_burst(),
             Machine::Counted(counted) => counted.end_burst(at, calls, common),
             Machine::Timed(timed) => timed.end_burst(calls),
+            Machine::Clocked(clocked) => clocked.end_burst(at, calls),
             Machine::Exhaustive => Ended { weight: 1.0, next: common.next_chunk() },
             // CBS begins no bursts: a driver that ends one all the same gets nothing for it.
             Machine::Cbs(_) => Ended { weight: 0.0, next: Action::Wait(Wake::Tick) },
+        }
+    }
+
+    /// A stack of so many frames was walked, for a sample or a signature. Deep stacks are walked less often, so that time spent on walks stays a small share of any program's.
+    pub fn walked(&mut self, at: Moment, frames: u64) {
+        let price = frames.saturating_sub(tuning::WALK_FREE).saturating_mul(tuning::WALK_CALLS);
+        match &mut self.machine {
+            Machine::Exhaustive => {}
+            Machine::Clocked(clocked) => clocked.walked(at, price.saturating_mul(self.cycles_a_call)),
+            Machine::Counted(counted) => counted.walked(price),
+            Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => {
+                self.common.rests_until = if price > 0 { at.calls.saturating_add(price) } else { 0 };
+            }
+        }
+    }
+
+    /// The burst begins only now: what a driver did since it was told to, as to walk the stack, is not the program's time.
+    pub fn burst_begins(&mut self, at: Moment) {
+        if let Machine::Clocked(clocked) = &mut self.machine {
+            clocked.begun = at.cycles;
+        }
+    }
+
+    /// What the thread has run so far, in cycles: less than what has passed if it stood still. To be said, if at all, from the start on and before each burst ends.
+    pub fn thread_ran(&mut self, cycles: u64) {
+        if let Machine::Clocked(clocked) = &mut self.machine {
+            clocked.ran = Some(cycles);
+        }
+    }
+
+    /// What recording a call of a burst takes, in cycles: not part of the program's pace. 0 until it is said.
+    pub fn set_record_cost(&mut self, cycles: u64) {
+        if let Machine::Clocked(clocked) = &mut self.machine {
+            clocked.record_cost = cycles;
         }
     }
 

@@ -12,7 +12,7 @@ pub mod kccf;
 pub mod ksf;
 pub mod pcct;
 #[cfg(test)]
-mod reference;
+pub(crate) mod reference;
 
 use crate::ids::EdgeId;
 use crate::sample::{Observed, Sample};
@@ -26,6 +26,7 @@ impl<T: EntityRef + Hash + Ord> Label for T {}
 
 /// A structure that is built from calls and returns.
 pub trait CallStructure {
+    /// What nodes are told apart by.
     type Label: Label;
     /// Where a thread stands in the structure.
     type Cursor;

@@ -10,7 +10,7 @@
 //! use profiler::program::{Function, Program};
 //! use profiler::trace::{Clock, Limits, Trace, TraceWriter};
 //!
-//! let mut writer = TraceWriter::new(Vec::new(), Clock::NANOSECONDS, &Program::default())?;
+//! let mut writer = TraceWriter::new(Vec::new(), Clock::Nanoseconds, &Program::default())?;
 //! let main = writer.function(Function { name: "main".into(), file: "main.c".into(), line: 1 })?;
 //! let thread = writer.start_thread("main", 1_000)?;
 //! writer.call(thread, None, main)?;
@@ -25,7 +25,6 @@
 //! ```
 
 mod bytes;
-mod clock;
 mod definitions;
 mod error;
 mod events;
@@ -33,13 +32,15 @@ mod frame;
 mod load;
 mod reader;
 mod records;
+mod times;
 mod writer;
 
-pub use clock::{Clock, Stamp, Times, Unit};
+pub use crate::clock::Clock;
 pub use definitions::Thread;
 pub use error::{Problem, TraceError, WriteError};
 pub use events::MAX_EVENTS;
 pub use load::{ThreadTrace, Trace};
 pub use reader::{EventBlock, Limits, TraceReader};
 pub use records::{Record, Records};
+pub use times::{Stamp, Times};
 pub use writer::TraceWriter;

@@ -6,8 +6,11 @@
 /// One number that can be tuned.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Knob {
+    /// Lower case, with hyphens.
     pub name: &'static str,
+    /// Of the number.
     pub unit: &'static str,
+    /// In the unit.
     pub default: f64,
     /// A paper and section, or why we chose it.
     pub source: &'static str,
@@ -61,6 +64,23 @@ knobs! {
     /// Calls in one burst of the estimator.
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
+    /// Time between the ticks of the estimator that counts no calls.
+    CLOCK_INTERVAL: u64 = 1_000_000, "clock-interval", "ns", "ours: costs less than half a percent";
+    /// Calls in one of its bursts.
+    CLOCK_BURST: u32 = 64, "clock-burst", "calls", "ours: long enough to tell the program's pace";
+    /// The burst begins less than so many calls after its tick, at random.
+    CLOCK_SKIP: u64 = 256, "clock-skip", "calls", "ours: more than the period of most loops, and costs a tenth of a percent";
+    /// What recording a call takes in compiled code, which is not the program's pace.
+    CLOCK_RECORD: u64 = 7, "clock-record", "ns", "ours: between 5 and 9 on call-heavy samples, by the number of calls they really make";
+
+    /// What a call takes in code that does little else.
+    CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";
+
+    /// Frames that cost nothing to speak of at any interval.
+    WALK_FREE: u64 = 200, "walk-free", "frames", "ours: 0.3 us";
+    /// Calls that a program makes for each frame of a stack walk beyond those, before the next walk: about 600 ns for 1.5.
+    WALK_CALLS: u64 = 200, "walk-calls", "calls a frame", "ours: walks cost less than 0.3 % however deep stacks are";
+
     /// Samples after which the self-tuning interval is judged.
     TUNING_SAMPLES: u32 = 1_000, "tuning-samples", "samples", "CC-Map section 3.1.4";
     /// Below this share of repetitions the interval shrinks.
@@ -76,6 +96,11 @@ knobs! {
 
     /// Calls that exhaustive profiling hands over at once.
     EXHAUSTIVE_CHUNK: u64 = 65_536, "exhaustive-chunk", "calls", "ours: fits into the second-level cache";
+
+    /// Nodes of a context structure at most.
+    CONTEXT_NODES: u32 = 16_777_216, "context-nodes", "nodes", "ours: 400 MB of a CCT, 30 times the contexts of the largest recorded program";
+    /// Calls that contexts of a k-SF and k-CCF reach back.
+    K: u32 = 10, "k", "calls", "OOPSLA'12 Figure 11: up to 12 all its structures are smaller than the CCT";
 
     /// Modelled cost of a call in a burst.
     COST_CALL: f64 = 20.0, "cost-call", "ns", "ours: what this costs a program that runs 100 million calls a second";

@@ -4,11 +4,12 @@
 mod common;
 
 use common::{Edges, Script, mean_profile, profile, stamped};
+use profiler::clock::Rate;
 use profiler::event::Event;
 use profiler::ids::ThreadId;
 use profiler::sample::Moment;
 use profiler::samplers::{
-    Action, Antibias, Clock, Correction, Length, Mode, Parameters, Random, Sampler, Start, Tick, Trigger, signature::Signature,
+    Action, Antibias, Correction, Length, Mode, Parameters, Random, Sampler, Start, Tick, Trigger, signature::Signature,
 };
 use std::time::Duration;
 
@@ -188,7 +189,7 @@ fn short_threads_are_represented() {
 fn adaptive_share(re_enable: Option<f64>) -> (f64, f64) {
     const TICKS: u32 = 200_000;
     let mode = Mode::AdaptiveBursting { length: Length::Calls(1), history: 64, re_enable };
-    let mut sampler = Sampler::new(&Parameters::new(mode), Clock::NANOSECONDS, Random::new(7)).unwrap();
+    let mut sampler = Sampler::new(&Parameters::new(mode), Rate::NANOSECONDS, Random::new(7)).unwrap();
     let (mut random, mut weights) = (Random::new(8), [0.0; 2]);
     for call in 0..u64::from(TICKS) {
         let stack = usize::from(random.chance(0.1));

@@ -1,6 +1,6 @@
 //! `vm trace`: what it writes is exactly what the program did.
 
-use profiler::trace::{Limits, Problem, ThreadTrace, Trace, Unit};
+use profiler::trace::{Clock, Limits, Problem, ThreadTrace, Trace};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -33,7 +33,7 @@ impl Case {
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         let trace = self.load();
         assert!(trace.damage.is_none(), "{:?}", trace.damage);
-        assert_eq!((trace.lost, trace.clock.unit), (0, Unit::Steps));
+        assert_eq!((trace.lost, trace.clock), (0, Clock::Steps));
         trace
     }
 

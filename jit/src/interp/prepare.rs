@@ -61,7 +61,8 @@ impl<'a> Translator<'a> {
         for &block in &self.func.layout {
             self.block_pc[block] = self.pc();
             let data = &self.func.blocks[block];
-            for inst in data.insts.iter().map(|&i| &self.func.insts[i]) {
+            // The host is told of calls that are made, not of those that were inlined.
+            for inst in data.insts.iter().map(|&i| &self.func.insts[i]).filter(|i| i.op != Op::Probe) {
                 let dst = inst.result.map_or(NO_REG, |v| self.slot[v]);
                 self.op(&inst.op, dst, inst.loc);
             }
@@ -185,6 +186,7 @@ impl<'a> Translator<'a> {
             Op::CallVirtual { selector, args, site } => Instr::CallVirtual(d, self.layout.slot[*selector], self.args(args), *site),
             Op::CallBuiltin { builtin, args } => Instr::CallBuiltin(d, *builtin, self.args(args)),
             Op::Poll => Instr::Poll,
+            Op::Probe => unreachable!("left out, and in no `Try`, as it does not throw"),
         }
     }
 }

@@ -194,6 +194,8 @@ pub enum Op {
     },
     /// Yield point of a loop's back-edge; safepoint.
     Poll,
+    /// A call of an inlined function begins here; the position says which. It has an effect (somebody counts), but touches no memory.
+    Probe,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -233,7 +235,8 @@ macro_rules! for_each_operand {
     ($op:expr, $iter:ident, $f:expr) => {{
         let mut f = $f;
         match $op {
-            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) | Op::Poll => {}
+            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) => {}
+            Op::Poll | Op::Probe => {}
             Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a, _) | Op::ArrayLen(a, _) | Op::NullCheck(a) => f(a),
             Op::InstanceOf(_, a) | Op::HasClass(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
             Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(&mut f),
@@ -294,7 +297,8 @@ impl Op {
             Op::LoadElem(kind, ..) => kind.ty(),
             Op::LoadGlobal(g) => module.globals[*g].ty.ty(),
             Op::Atomic(AtomicOp::Load | AtomicOp::FetchAdd, ..) => Ty::Int,
-            Op::Atomic(AtomicOp::Store, ..) | Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::Poll => return None,
+            Op::Atomic(AtomicOp::Store, ..) | Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) => return None,
+            Op::Poll | Op::Probe => return None,
             Op::Call { func, .. } => return module.funcs[*func].ret.map(|t| t.ty()),
             Op::CallVirtual { selector, .. } => return module.selectors[*selector].ret.map(|t| t.ty()),
             Op::CallBuiltin { builtin, .. } => return builtin.signature().ret,

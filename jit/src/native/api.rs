@@ -35,6 +35,9 @@ pub struct RuntimeFns {
     pub barrier: unsafe extern "C" fn(*mut ThreadContext, object: u64),
     /// *Safepoint.* Makes the error object for a failed check, trace filled, and leaves it pending. Always throws.
     pub trap: unsafe extern "C" fn(*mut ThreadContext, trap: &Trap),
+    /// A call was counted when `calls_left` was used up and there is no room to record it: `last_pc` and `last_fp` name the callee, as in [`CallSeen`](crate::context::CallSeen). May set `calls_left` and the room anew.
+    /// Neither throws nor stops nor moves: the callee's references are in registers.
+    pub call_slow: unsafe extern "C" fn(*mut ThreadContext),
     /// For each [`Builtin`] in order, a function of its signature in C: the context, then `Int` and `Ref` as 64-bit integers, `Float` as `double`, `Bool` as `uint8_t`.
     pub builtins: Vec<*const c_void>,
 }
@@ -44,6 +47,17 @@ unsafe impl Send for RuntimeFns {}
 // SAFETY: as above.
 unsafe impl Sync for RuntimeFns {}
 
+/// What compiled code tells of calls, through `ThreadContext::calls_left` and the records of bursts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Profiling {
+    #[default]
+    Off,
+    /// Every call that is made: each prologue counts.
+    Calls,
+    /// Calls that were inlined, too, where the optimizer left probes ([`Op::Probe`]).
+    Inlined,
+}
+
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Poll for yields at loop back-edges. Without it, loops that call nothing cannot be stopped: only for measuring what polls cost.
@@ -52,6 +66,7 @@ pub struct Options {
     pub inline_alloc: bool,
     /// Let Cranelift optimize, too: for a module that the optimizer has been through.
     pub optimize: bool,
+    pub profiling: Profiling,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
@@ -66,6 +81,7 @@ impl Default for Options {
             polls: true,
             inline_alloc: true,
             optimize: false,
+            profiling: Profiling::Off,
             verify: cfg!(debug_assertions),
             large_function: 10_000,
             code_size: 128 << 20,

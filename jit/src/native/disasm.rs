@@ -54,8 +54,10 @@ pub fn listing(engine: &Engine, entry: u64) -> String {
             _ = write!(note, " trap {:?}", trap.kind);
         }
         if let Some(frame) = frame {
-            if let SiteKind::Call(site) = frame.site {
-                _ = write!(note, " {site}");
+            match frame.site {
+                SiteKind::Call(site) => _ = write!(note, " {site}"),
+                SiteKind::Probe => note += " probe",
+                SiteKind::Poll | SiteKind::Entry | SiteKind::Runtime => {}
             }
             if !frame.roots.is_empty() {
                 let roots: Vec<String> = frame.roots.iter().map(|r| format!("rbp-{r:#x}")).collect();

@@ -228,6 +228,12 @@ impl Engine {
         unsafe { frames::walk(&self.tables, &*ctx, f) }
     }
 
+    /// What stands at a return address that a walk or a [`CallSeen`](crate::context::CallSeen) gave, innermost first, from any thread: the function with what it stands at (a call's site, or its entry or probe, where its own call has just begun),
+    /// then those it is inlined into with the calls that lead there. `None` for an address that no compiled call returns to, such as that of a function Rust called.
+    pub fn decode(&self, return_address: u64) -> Option<impl Iterator<Item = FrameView>> {
+        frames::decode(&self.tables, return_address)
+    }
+
     /// The function as it is handed to Cranelift, in its text form.
     pub fn dump_clif(&self, func: FuncId) -> String {
         self.state().compiler.clif(self.env(), func)
@@ -240,6 +246,11 @@ impl Engine {
     pub fn dump_asm(&self, func: FuncId) -> Result<String, NativeError> {
         let entry = self.compile(func)?;
         Ok(disasm::listing(self, entry))
+    }
+
+    /// Calls `f` on the function, address and length in bytes of all code there is so far.
+    pub fn each_code(&self, mut f: impl FnMut(FuncId, u64, u32)) {
+        self.tables.each(|version| f(version.func, version.start, version.len));
     }
 
     pub fn stats(&self) -> Stats {

@@ -7,7 +7,8 @@
 
 use super::tables::{CodeTables, CodeVersion, FrameInfo, SiteKind};
 use crate::context::ThreadContext;
-use crate::ir::{FuncId, Loc, frames_at};
+use crate::ir::{FuncId, Inlined, InlinedId, Loc, frames_at};
+use cranelift_entity::PrimaryMap;
 use std::ops::ControlFlow;
 
 /// Set in `last_pc` where the innermost frame stands at a trapping instruction.
@@ -92,30 +93,62 @@ pub unsafe fn walk(tables: &CodeTables, ctx: &ThreadContext, f: &mut dyn FnMut(F
 }
 
 fn views(tables: &CodeTables, pc: u64, f: &mut dyn FnMut(FrameView) -> ControlFlow<()>) -> ControlFlow<()> {
-    if pc & TRAPPED != 0 {
-        let pc = pc & !TRAPPED;
-        let version = version(tables, pc);
-        return inlined_views(version, version.trap_at(pc).map_or(version.loc, |t| t.loc), None, f);
+    if pc & TRAPPED == 0 {
+        return at_return(tables, known(tables, pc), pc).try_for_each(f);
     }
-    let FrameInfo { func, loc, site, .. } = known(tables, pc);
-    if loc.inlined().is_none() {
-        return f(FrameView { func, loc, site: Some(site) });
-    }
+    let pc = pc & !TRAPPED;
+    let version = version(tables, pc);
+    let loc = version.trap_at(pc).map_or(version.loc, |t| t.loc);
+    inlined_views(&version.inlined, version.func, loc, None).try_for_each(f)
+}
+
+/// What stands at a return address, innermost first; `None` if no call in compiled code returns there.
+pub fn decode(tables: &CodeTables, pc: u64) -> Option<impl Iterator<Item = FrameView>> {
+    tables.frame(pc).map(|info| at_return(tables, info, pc))
+}
+
+fn at_return<'a>(tables: &'a CodeTables, info: FrameInfo<'a>, pc: u64) -> impl Iterator<Item = FrameView> + use<'a> {
     // The byte before: a call may be the last instruction.
-    inlined_views(version(tables, pc - 1), loc, Some(site), f)
+    inlined_views(&version(tables, pc - 1).inlined, info.func, info.loc, Some(info.site))
 }
 
 /// The frames that one position stands for, innermost first; the outer ones stand at calls.
 fn inlined_views(
-    version: &CodeVersion,
+    inlined: &PrimaryMap<InlinedId, Inlined>,
+    func: FuncId,
     loc: Loc,
     site: Option<SiteKind>,
-    f: &mut dyn FnMut(FrameView) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let inlined = &version.inlined;
+) -> impl Iterator<Item = FrameView> {
     let outward = std::iter::successors(loc.inlined(), |&id| inlined[id].call.inlined());
     let sites = std::iter::once(site).chain(outward.map(|id| Some(SiteKind::Call(inlined[id].site))));
-    frames_at(inlined, version.func, loc).zip(sites).try_for_each(|((func, loc), site)| f(FrameView { func, loc, site }))
+    frames_at(inlined, func, loc).zip(sites).map(|((func, loc), site)| FrameView { func, loc, site })
+}
+
+/// A frame of compiled code as it lies on the stack: what was inlined into its function shares it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawFrame {
+    /// The return address at which it stands.
+    pub pc: u64,
+    pub fp: u64,
+    /// Rust called it: it returns to no compiled code.
+    pub is_entry: bool,
+}
+
+/// Calls `f` on the thread's frames, innermost first, until it breaks: a few instructions each, no table is looked at.
+///
+/// # Safety
+/// As for [`walk`].
+#[inline]
+pub unsafe fn walk_raw(ctx: &ThreadContext, mut f: impl FnMut(RawFrame) -> ControlFlow<()>) {
+    // SAFETY: by contract.
+    let mut frames = unsafe { Frames::new(ctx) };
+    // SAFETY: as above.
+    while let Some(Frame { pc, fp }) = unsafe { frames.next() } {
+        let is_entry = frames.next.fp == frames.entry;
+        if f(RawFrame { pc, fp, is_entry }).is_break() {
+            return;
+        }
+    }
 }
 
 fn version(tables: &CodeTables, pc: u64) -> &CodeVersion {

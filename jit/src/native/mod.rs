@@ -24,5 +24,5 @@ mod trap;
 
 pub use api::*;
 pub use engine::Engine;
-pub use frames::FrameView;
+pub use frames::{FrameView, RawFrame, walk_raw};
 pub use tables::SiteKind;

@@ -10,9 +10,10 @@ use super::engine::Engine;
 use super::frames::{self, Resume};
 use super::region::CodeRegion;
 use super::trap::TrapKind;
-use crate::context::{ThreadContext, offset};
+use crate::context::{CallSeen, ThreadContext, offset};
 use crate::ir::{Builtin, FuncId};
 use std::arch::naked_asm;
+use std::mem::offset_of;
 
 /// What compiled code may call besides functions. The order is that of [`Thunks`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,10 +33,13 @@ pub enum Stub {
     Fail,
     /// Throws the pending error. Does not return.
     Throw,
+    /// A call is counted and none are left: records it.
+    Call,
 }
 
 impl Stub {
-    pub const ALL: [Stub; 7] = [Stub::Entry, Stub::Poll, Stub::NewObject, Stub::NewArray, Stub::Barrier, Stub::Fail, Stub::Throw];
+    pub const ALL: [Stub; 8] =
+        [Stub::Entry, Stub::Poll, Stub::NewObject, Stub::NewArray, Stub::Barrier, Stub::Fail, Stub::Throw, Stub::Call];
 
     fn code(self) -> *const () {
         match self {
@@ -46,6 +50,7 @@ impl Stub {
             Stub::Barrier => stub_barrier as *const (),
             Stub::Fail => stub_fail as *const (),
             Stub::Throw => stub_throw as *const (),
+            Stub::Call => stub_call as *const (),
         }
     }
 
@@ -58,7 +63,13 @@ impl Stub {
             Stub::Barrier => "barrier",
             Stub::Fail => "fail",
             Stub::Throw => "throw",
+            Stub::Call => "call_seen",
         }
+    }
+
+    /// Whether compiled code goes on as if nothing had happened: no error comes out, and no object moves.
+    pub fn is_silent(self) -> bool {
+        matches!(self, Stub::Barrier | Stub::Call)
     }
 }
 
@@ -220,11 +231,55 @@ macro_rules! preserving_stub {
     };
 }
 
-preserving_stub!(stub_entry, entry_slow);
+preserving_stub!(stub_entry_slow, entry_slow);
 preserving_stub!(stub_poll, poll_slow);
 preserving_stub!(stub_new_object, new_object);
 preserving_stub!(stub_new_array, new_array);
 preserving_stub!(stub_barrier, barrier);
+preserving_stub!(stub_call_slow, call_slow);
+
+/// Defines a stub that stores a [`CallSeen`] of the callee whose prologue or probe this is, and goes on as if nothing had happened; where there is no room for it, or what `unless` compares says so, another stub is asked.
+macro_rules! recording_stub {
+    ($name:ident, $cursor:ident, $end:ident, [$($unless:literal),*], $slow:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                "push rax",
+                "mov rax, [r15 + {cursor}]",
+                "cmp rax, [r15 + {end}]",
+                "jae 2f",
+                $($unless,)*
+                "push rcx",
+                "mov rcx, [rsp + 16]",
+                "mov [rax + {pc}], rcx",
+                "mov [rax + {fp}], rbp",
+                "mov rcx, [rbp + 8]",
+                "mov [rax + {ret}], rcx",
+                "add rax, {size}",
+                "mov [r15 + {cursor}], rax",
+                "pop rcx",
+                "pop rax",
+                "ret",
+                "2:",
+                "pop rax",
+                "jmp {slow}",
+                "/* {limit} */",
+                cursor = const offset::$cursor,
+                end = const offset::$end,
+                limit = const offset::REAL_STACK_LIMIT,
+                pc = const offset_of!(CallSeen, pc),
+                fp = const offset_of!(CallSeen, fp),
+                ret = const offset_of!(CallSeen, ret),
+                size = const size_of::<CallSeen>(),
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+recording_stub!(stub_call, RECORD_CURSOR, RECORD_END, [], stub_call_slow);
+// A stack that is really too small is not a call.
+recording_stub!(stub_entry, ENTRY_CURSOR, ENTRY_END, ["cmp rsp, [r15 + {limit}]", "jb 2f"], stub_entry_slow);
 
 /// Makes the error and throws it; called by compiled code.
 #[unsafe(naked)]
@@ -364,6 +419,11 @@ unsafe extern "C" fn new_array(ctx: *mut ThreadContext, _sp: u64) {
 unsafe extern "C" fn barrier(ctx: *mut ThreadContext, _sp: u64) {
     // SAFETY: called from a stub; the operand is an object.
     unsafe { (engine(ctx).runtime().barrier)(ctx, (*ctx).stub_args[0]) }
+}
+
+unsafe extern "C" fn call_slow(ctx: *mut ThreadContext, _sp: u64) {
+    // SAFETY: called from a stub, frames recorded.
+    unsafe { (engine(ctx).runtime().call_slow)(ctx) }
 }
 
 unsafe extern "C" fn fail(ctx: *mut ThreadContext) {

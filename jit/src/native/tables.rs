@@ -23,8 +23,10 @@ pub enum SiteKind {
     Call(CallSiteId),
     /// The poll of a loop's back-edge.
     Poll,
-    /// The check at a function's entry.
+    /// A function's entry: the check for attention, or where its call is counted.
     Entry,
+    /// An inlined function's entry, where its call is counted.
+    Probe,
     /// Anything else compiled code calls: builtins, allocation, the barrier, throwing.
     Runtime,
 }
@@ -36,6 +38,7 @@ impl SiteKind {
             SiteKind::Poll => u32::MAX,
             SiteKind::Entry => u32::MAX - 1,
             SiteKind::Runtime => u32::MAX - 2,
+            SiteKind::Probe => u32::MAX - 3,
         }
     }
 
@@ -44,6 +47,7 @@ impl SiteKind {
             u32::MAX => SiteKind::Poll,
             0xffff_fffe => SiteKind::Entry,
             0xffff_fffd => SiteKind::Runtime,
+            0xffff_fffc => SiteKind::Probe,
             site => SiteKind::Call(CallSiteId::new(site as usize)),
         }
     }
@@ -281,6 +285,11 @@ impl CodeTables {
         owned.versions.push(version);
     }
 
+    /// Calls `f` on all code that was added so far.
+    pub fn each(&self, mut f: impl FnMut(&CodeVersion)) {
+        self.owned.lock().unwrap_or_else(|e| e.into_inner()).versions.iter().for_each(|version| f(version));
+    }
+
     /// The frame that a call with this return address stands in.
     #[inline]
     pub fn frame(&self, return_address: u64) -> Option<FrameInfo<'_>> {
@@ -365,9 +374,8 @@ mod tests {
 
     #[test]
     fn sites_survive_their_encoding() {
-        for site in
-            [SiteKind::Call(CallSiteId::new(0)), SiteKind::Call(CallSiteId::new(77)), SiteKind::Poll, SiteKind::Entry, SiteKind::Runtime]
-        {
+        let calls = [0, 77].map(|site| SiteKind::Call(CallSiteId::new(site)));
+        for site in calls.into_iter().chain([SiteKind::Poll, SiteKind::Entry, SiteKind::Probe, SiteKind::Runtime]) {
             assert_eq!(SiteKind::decode(site.encode()), site);
         }
     }

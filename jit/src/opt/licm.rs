@@ -249,7 +249,9 @@ fn is_index_of(func: &Function, defs: &Defs, memory: &Memory<'_>, array: Value, 
 /// What is known of the round's start after an operation that stays.
 fn after(op: &Op, before: Start) -> Start {
     let is_certain = before.is_certain && !op.may_throw();
-    Start { is_certain, is_silent: before.is_silent && is_certain && !may_write(op) }
+    // Whether an error comes before a call or behind it can be counted.
+    let is_silent = is_certain && !may_write(op) && *op != Op::Probe;
+    Start { is_certain, is_silent: before.is_silent && is_silent }
 }
 
 fn is_constant(op: &Op) -> bool {

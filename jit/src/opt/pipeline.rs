@@ -55,16 +55,26 @@ const LATE: &[Step] = &[
 /// Where unrolling changed something: folds what is constant in each round.
 const UNROLLED: &[Pass] = &[Pass::Branches, Pass::Simplify, Pass::Gvn];
 
+/// Whether calls can be counted that are inlined.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Probes {
+    #[default]
+    None,
+    /// An [`Op::Probe`] stands where each inlined body begins, and is executed exactly as often as the callee is called.
+    Inlined,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub passes: PassSet,
     /// Run the verifier after each pass; a broken function is a bug and panics.
     pub verify: bool,
+    pub probes: Probes,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { passes: PassSet::ALL, verify: cfg!(debug_assertions) }
+        Options { passes: PassSet::ALL, verify: cfg!(debug_assertions), probes: Probes::None }
     }
 }
 
@@ -80,30 +90,32 @@ pub struct Context<'a> {
     pub frequencies: &'a Frequencies,
     /// What calls may write, in the program as lowered.
     pub summaries: &'a Summaries,
+    pub probes: Probes,
     /// The function that is worked on.
     pub func: FuncId,
 }
 
-/// What is known of the program as lowered, and stays true.
+/// What is known of the program as lowered, and stays true; and what is wanted of it.
 struct Program {
     hierarchy: Hierarchy,
     callers: SecondaryMap<FuncId, u32>,
     frequencies: Frequencies,
     summaries: Summaries,
+    probes: Probes,
 }
 
 impl Program {
-    fn new(module: &Module) -> Program {
+    fn new(module: &Module, probes: Probes) -> Program {
         let hierarchy = Hierarchy::new(module);
         let callers = call_graph::caller_counts(module, &hierarchy);
         let frequencies = Frequencies::new(module, &hierarchy);
         let summaries = Summaries::new(module, &hierarchy);
-        Program { hierarchy, callers, frequencies, summaries }
+        Program { hierarchy, callers, frequencies, summaries, probes }
     }
 
     fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
-        let Program { hierarchy, callers, frequencies, summaries } = self;
-        Context { module, hierarchy, callers, frequencies, summaries, func }
+        let Program { hierarchy, callers, frequencies, summaries, probes } = self;
+        Context { module, hierarchy, callers, frequencies, summaries, probes: *probes, func }
     }
 }
 
@@ -143,7 +155,7 @@ const CLEAN_UP: &[Pass] =
 /// Optimizes a whole program.
 pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optimized {
     let start = Instant::now();
-    let program = Program::new(&module);
+    let program = Program::new(&module, options.probes);
     let mut pipeline = Pipeline {
         options: *options,
         timings: Pass::ALL.iter().map(|&p| (p, Timing::default())).collect(),
@@ -281,7 +293,7 @@ impl Pipeline {
 
 /// Runs one pass over every function with a body, as tests do. Says whether anything changed.
 pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
-    let program = Program::new(module);
+    let program = Program::new(module, Probes::None);
     let mut changed = false;
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
@@ -294,8 +306,8 @@ pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
 }
 
 /// Inlines one round into every function with a body, as tests do: from the bodies as they were before.
-pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle) -> Vec<InlineDecision> {
-    let program = Program::new(module);
+pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle, probes: Probes) -> Vec<InlineDecision> {
+    let program = Program::new(module, probes);
     let mut decisions = Vec::new();
     let mut inlined = Vec::new();
     for (id, func) in module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()) {

@@ -9,6 +9,7 @@ mod checks;
 mod exceptions;
 mod inlined;
 mod objects;
+mod profiling;
 mod roots;
 mod stack;
 mod threads;

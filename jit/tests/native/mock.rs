@@ -3,7 +3,7 @@
 //! One [`Thread`] has one heap; it serves both tiers: as the interpreter's [`Host`], and through `extern "C"` functions. All in one file, because these are three views of the
 //! same few fields.
 
-use jit::context::ThreadContext;
+use jit::context::{CallSeen, ThreadContext};
 use jit::interp::{Host, Interpreter, Slot, Stack};
 use jit::ir::*;
 use jit::layout::*;
@@ -67,11 +67,15 @@ pub struct Config {
     pub quick: bool,
     /// Bytes a thread may allocate before the slow path is taken.
     pub buffer: usize,
+    pub profiling: Profiling,
+    /// Calls that a slow call makes room to record.
+    pub burst: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { stress: false, inline_alloc: true, polls: true, optimize: false, quick: false, buffer: 4096 }
+        let (optimize, profiling) = (false, Profiling::Off);
+        Config { stress: false, inline_alloc: true, polls: true, optimize, quick: false, buffer: 4096, profiling, burst: 0 }
     }
 }
 
@@ -118,6 +122,7 @@ impl Program {
             polls: config.polls,
             inline_alloc: config.inline_alloc,
             optimize: config.optimize,
+            profiling: config.profiling,
             verify: true,
             large_function,
             code_size: 16 << 20,
@@ -169,6 +174,9 @@ pub fn kind_of(trap: Trap) -> (i64, i64) {
     }
 }
 
+/// Frames, innermost first: functions, and the calls at which all but the first stand.
+pub type Context = Vec<(FuncId, Option<CallSiteId>)>;
+
 const HALF: usize = 4 << 20;
 
 /// One thread: context, heap, what it printed.
@@ -187,6 +195,17 @@ pub struct Thread<'a> {
     pub yields: usize,
     /// Frames of compiled code at the last of them.
     pub yielded_at: Vec<FrameView>,
+    /// What a yield sets `calls_left` to.
+    pub calls_left_at_yield: Option<i64>,
+    /// The interpreter's frames, outermost first, each with the call that made it.
+    open: Vec<(FuncId, Option<CallSiteId>)>,
+    /// All calls that the interpreter told of.
+    pub told: Vec<Context>,
+    /// All calls that compiled code told of, in their order.
+    pub seen: Vec<CallSeen>,
+    /// Those that it found no room for, with the frames of compiled code.
+    pub seen_slowly: Vec<(usize, Context)>,
+    room: Vec<CallSeen>,
     pub remembered: usize,
     /// Frames of the last error made.
     trace: Vec<(FuncId, Loc)>,
@@ -257,6 +276,12 @@ impl<'a> Thread<'a> {
             collections: 0,
             yields: 0,
             yielded_at: Vec::new(),
+            calls_left_at_yield: None,
+            open: Vec::new(),
+            told: Vec::new(),
+            seen: Vec::new(),
+            seen_slowly: Vec::new(),
+            room: Vec::new(),
             remembered: 0,
             trace: Vec::new(),
             stack: None,
@@ -273,7 +298,68 @@ impl<'a> Thread<'a> {
         // SAFETY: this thread's context.
         let result = unsafe { self.program.engine.enter(ctx, func, args) };
         assert_eq!((self.ctx.last_fp, self.ctx.last_pc, self.ctx.entry_sp), (0, 0, 0));
+        self.take_records();
         self.outcome(result)
+    }
+
+    /// Ends the burst.
+    fn take_records(&mut self) {
+        if !self.room.is_empty() {
+            let bytes = self.ctx.record_cursor as usize - self.room.as_ptr() as usize;
+            self.seen.extend(&self.room[..bytes / size_of::<CallSeen>()]);
+            self.room.clear();
+        }
+        (self.ctx.record_cursor, self.ctx.record_end) = (std::ptr::null_mut(), std::ptr::null_mut());
+    }
+
+    /// Notes the call that the thread stands at, and begins a burst.
+    fn call_slow(&mut self) {
+        self.take_records();
+        let (pc, fp) = (self.ctx.last_pc, self.ctx.last_fp);
+        // SAFETY: the callee's frame.
+        let ret = unsafe { *(fp as *const u64).add(1) };
+        let context = self.compiled_frames();
+        self.seen_slowly.push((self.seen.len(), context));
+        self.seen.push(CallSeen { pc, fp, ret });
+        self.room.resize(self.config.burst, CallSeen::default());
+        if self.config.burst > 0 {
+            let room = self.room.as_mut_ptr_range();
+            (self.ctx.record_cursor, self.ctx.record_end) = (room.start, room.end);
+        }
+    }
+
+    /// The frames of compiled code, as the raw walk and decoding give them.
+    fn compiled_frames(&self) -> Context {
+        let engine = &self.program.engine;
+        let (mut context, mut views) = (Vec::new(), Vec::new());
+        let mut was_entry = true;
+        let mut frame = |frame: RawFrame| {
+            was_entry = frame.is_entry;
+            let start = context.len();
+            for view in engine.decode(frame.pc).expect("a call's return address") {
+                views.push(view);
+                let site = match view.site {
+                    Some(SiteKind::Call(site)) => Some(site),
+                    _ => None,
+                };
+                context.push((view.func, site));
+            }
+            assert!(context.len() > start);
+            ControlFlow::Continue(())
+        };
+        // SAFETY: this thread's context; it stands outside compiled code.
+        unsafe { jit::native::walk_raw(&self.ctx, &mut frame) };
+        assert!(was_entry, "the outermost frame was entered from Rust");
+        let mut walked = Vec::new();
+        // SAFETY: as above.
+        unsafe {
+            engine.walk_sites(&*self.ctx, &mut |view| {
+                walked.push(view);
+                ControlFlow::Continue(())
+            });
+        }
+        assert_eq!(views, walked);
+        context
     }
 
     pub fn interpreted(&mut self, func: FuncId, args: &[u64]) -> Outcome {
@@ -560,10 +646,19 @@ impl Host for Thread<'_> {
     }
     fn yield_point(&mut self) -> Result<(), Thrown> {
         self.yields += 1;
+        self.calls_left_at_yield.into_iter().for_each(|n| self.ctx.calls_left = n);
         self.ctx.yield_flag.store(0, Ordering::Relaxed);
         self.ctx.stack_limit.store(self.ctx.real_stack_limit, Ordering::Relaxed);
         self.safepoint();
         Ok(())
+    }
+    fn call(&mut self, site: Option<CallSiteId>, callee: FuncId) {
+        self.open.push((callee, site));
+        let sites = std::iter::once(None).chain(self.open.iter().rev().map(|f| f.1));
+        self.told.push(self.open.iter().rev().map(|f| f.0).zip(sites).collect());
+    }
+    fn ret(&mut self) {
+        self.open.pop();
     }
 }
 
@@ -580,6 +675,13 @@ impl Thread<'_> {
                 let text = self.string(args[0]);
                 self.output.push(text);
                 self.safepoint();
+                0
+            }
+            // Back into compiled code.
+            Builtin::Sleep if (args[0] as i64) < 0 => {
+                let ctx = &raw mut *self.ctx;
+                // SAFETY: this thread's context; functions called so take nothing.
+                _ = unsafe { self.program.engine.enter(ctx, FuncId::from_u32(-(args[0] as i64) as u32), &[]) };
                 0
             }
             // A collection.
@@ -639,6 +741,10 @@ unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
     // SAFETY: the thread's own context; it stands outside compiled code.
     unsafe { thread.program.engine.walk_sites(ctx, &mut note) };
     _ = thread.yield_point();
+}
+unsafe extern "C" fn call_slow(ctx: *mut ThreadContext) {
+    // SAFETY: see `yield_slow`.
+    unsafe { thread(ctx) }.call_slow();
 }
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {
     // SAFETY: see `yield_slow`.
@@ -721,7 +827,7 @@ fn runtime_fns() -> RuntimeFns {
         Builtin::StrParseFloat => str_parse_float as *const c_void,
         _ => std::ptr::null(),
     };
-    RuntimeFns { yield_slow, new_object, new_array, barrier, trap, builtins: Builtin::ALL.iter().map(function).collect() }
+    RuntimeFns { yield_slow, new_object, new_array, barrier, trap, call_slow, builtins: Builtin::ALL.iter().map(function).collect() }
 }
 
 /// Runs a function on both tiers, natively in several configurations; all must agree in outcome and output.

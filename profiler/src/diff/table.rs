@@ -36,18 +36,19 @@ impl Display for Diff {
 fn write_change(change: &EdgeChange, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let error = change.error.filter(|&error| error > 0.0).map_or(String::new(), |error| format!(" ± {error:.2}"));
     let difference = format!("{:+.2}{error}", change.change());
-    write!(f, "{:>7.2} % {:>7.2} % {difference:>19}  ", change.share_before, change.share_after)?;
-    match &change.caller {
-        Some(caller) => write!(f, "{}", text(caller))?,
-        None => f.write_str("(thread start)")?,
-    }
-    if change.line > 0 {
-        write!(f, " line {}", change.line)?;
-    }
-    writeln!(f, " → {}", text(&change.callee))
+    let edge = arrow(change.caller.as_ref(), change.line, &change.callee);
+    writeln!(f, "{:>7.2} % {:>7.2} % {difference:>19}  {edge}", change.share_before, change.share_after)
 }
 
-fn text(function: &FunctionName) -> String {
+/// An edge: caller, line of the call, callee.
+pub(crate) fn arrow(caller: Option<&FunctionName>, line: u32, callee: &FunctionName) -> String {
+    let caller = caller.map_or("(thread start)".into(), text);
+    let line = if line > 0 { format!(" line {line}") } else { String::new() };
+    format!("{caller}{line} → {}", text(callee))
+}
+
+/// A function with where it stands.
+pub(crate) fn text(function: &FunctionName) -> String {
     let FunctionName { name, file, line } = function;
     match (&**file, line) {
         ("", 0) => printable(name),
@@ -56,7 +57,7 @@ fn text(function: &FunctionName) -> String {
 }
 
 /// A name cannot break lines or move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
         if c.is_control() {
             shown.extend(c.escape_default())

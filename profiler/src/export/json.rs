@@ -4,13 +4,15 @@
 //! Invariant: what is written is read back equal, floats to the last bit.
 
 use super::{ExportError, ReadError};
+use crate::clock::Clock;
+use crate::counters::Counters;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
-use crate::profile::{Clock, ContextId, Contexts, Counters, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Structure};
+use crate::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::EntityRef;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 
 pub(super) const FORMAT: &str = "call profile";
 /// Grows when a reader of the version before would misunderstand or refuse a file.
@@ -51,12 +53,9 @@ struct MetaPart {
     mode: Box<str>,
     parameters: Vec<ParameterPart>,
     seed: Option<u64>,
-    clock: ClockPart,
+    clock: Clock,
     duration: u64,
-    samples: u64,
-    ticks: u64,
-    bursts: u64,
-    drops: u64,
+    counters: Counters,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,14 +63,6 @@ struct MetaPart {
 struct ParameterPart {
     name: Box<str>,
     value: Box<str>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "unit", rename_all = "lowercase", deny_unknown_fields)]
-enum ClockPart {
-    Nanoseconds,
-    Cycles { per_second: Option<NonZeroU64> },
-    Calls,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,19 +119,13 @@ enum LabelsPart {
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
     let Meta { program, mode, parameters, seed, clock, duration, counters } = profile.meta().clone();
-    let Counters { samples, ticks, bursts, drops } = counters;
-    let clock = match clock {
-        Clock::Nanoseconds => ClockPart::Nanoseconds,
-        Clock::Cycles { per_second } => ClockPart::Cycles { per_second },
-        Clock::Calls => ClockPart::Calls,
-    };
     let parameters = parameters.into_iter().map(|(name, value)| ParameterPart { name, value }).collect();
     let names = profile.program();
     let file = File {
         format: FORMAT.into(),
         version: VERSION,
         unit: Unit::Calls,
-        meta: MetaPart { program, mode, parameters, seed, clock, duration, samples, ticks, bursts, drops },
+        meta: MetaPart { program, mode, parameters, seed, clock, duration, counters },
         functions: names.functions.values().cloned().map(|Function { name, file, line }| FunctionPart { name, file, line }).collect(),
         sites: names.sites.values().map(|site| SitePart { caller: site.caller.as_u32(), line: site.line }).collect(),
         edges: names.edges().values().map(edge_part).collect(),
@@ -236,19 +221,15 @@ fn index<T: EntityRef>(index: u32, what: &'static str, len: usize) -> Result<T, 
 }
 
 fn read_meta(part: MetaPart) -> Meta {
-    let MetaPart { program, mode, parameters, seed, clock, duration, samples, ticks, bursts, drops } = part;
+    let MetaPart { program, mode, parameters, seed, clock, duration, counters } = part;
     Meta {
         program,
         mode,
         parameters: parameters.into_iter().map(|ParameterPart { name, value }| (name, value)).collect(),
         seed,
-        clock: match clock {
-            ClockPart::Nanoseconds => Clock::Nanoseconds,
-            ClockPart::Cycles { per_second } => Clock::Cycles { per_second },
-            ClockPart::Calls => Clock::Calls,
-        },
+        clock,
         duration,
-        counters: Counters { samples, ticks, bursts, drops },
+        counters,
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     let mut attributes = vec![("version", "1".to_owned()), ("unit", "calls".into()), ("program", meta.program.to_string())];
     attributes.extend([("mode", meta.mode.to_string()), ("total", profile.dcg_total().to_string())]);
     attributes.extend(meta.seed.map(|seed| ("seed", seed.to_string())));
-    attributes.extend([("samples", meta.counters.samples.to_string()), ("drops", meta.counters.drops.to_string())]);
+    attributes.extend([("samples", meta.counters.samples.to_string()), ("samples-dropped", meta.counters.samples_dropped.to_string())]);
     xml.start("cc-map", &attributes)?;
     for (name, value) in &meta.parameters {
         xml.empty("parameter", &[("name", name.to_string()), ("value", value.to_string())])?;

@@ -2,6 +2,7 @@
 //!
 //! In: two maps of the same program; nodes are matched by functions and call sites, for each run numbers its edges anew. Out: one number each.
 
+use super::Comparison;
 use crate::ids::FuncId;
 use crate::structures::ccmap::{CalleeRef, CcMap};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -9,18 +10,7 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 /// Pearson's correlation of the totals of all methods that are in one of the maps (0 where a method is not in the other), from -1 to 1. The paper prints it in percent.
 /// `None` where it is not defined: fewer than two methods, or all totals of a map equal.
 pub fn correlation(a: &CcMap, b: &CcMap) -> Option<f64> {
-    let pairs: Vec<(f64, f64)> = methods_of_either(a, b).map(|method| (a.method(method).total, b.method(method).total)).collect();
-    let n = pairs.len() as f64;
-    let (mean_a, mean_b) = (pairs.iter().map(|p| p.0).sum::<f64>() / n, pairs.iter().map(|p| p.1).sum::<f64>() / n);
-    let (mut var_a, mut var_b, mut covariance) = (0.0, 0.0, 0.0);
-    for (x, y) in pairs {
-        let (x, y) = (x - mean_a, y - mean_b);
-        var_a += x * x;
-        var_b += y * y;
-        covariance += x * y;
-    }
-    let scale = var_a.sqrt() * var_b.sqrt();
-    (scale > 0.0).then(|| (covariance / scale).clamp(-1.0, 1.0))
+    Comparison::of_pairs(methods_of_either(a, b).map(|method| (a.method(method).total, b.method(method).total))).correlation()
 }
 
 /// Arnold and Ryder's overlap over all nodes with a counter, in percent: the sum of the smaller share of each, where a share is a node's count of the sum over all nodes

@@ -63,7 +63,7 @@ impl Comparison {
             hot += 1;
             covered += u64::from(is_hot(pair.0, hottest.0));
         }
-        if hot == 0 { 100.0 } else { covered as f64 / hot as f64 * 100.0 }
+        if hot == 0 { 100.0 } else { 100.0 * covered as f64 / hot as f64 }
     }
 
     /// Pearson's correlation of the weights, from -1 to 1. `None` with fewer than two edges, or if all weights of a profile are equal.
@@ -78,7 +78,8 @@ impl Comparison {
             bb += y * y;
             ab += x * y;
         }
-        (aa > 0.0 && bb > 0.0).then(|| (ab / (aa.sqrt() * bb.sqrt())).clamp(-1.0, 1.0))
+        let scale = aa.sqrt() * bb.sqrt();
+        (scale > 0.0).then(|| (ab / scale).clamp(-1.0, 1.0))
     }
 }
 

@@ -32,11 +32,13 @@ impl OverTime {
         calls >= self.next
     }
 
+    /// Adds a point: the overlap in percent after so many calls.
     pub fn record(&mut self, calls: u64, overlap: f64) {
         self.points.push(Point { calls, overlap });
         self.next = calls.saturating_add(self.every);
     }
 
+    /// The curve so far.
     pub fn points(&self) -> &[Point] {
         &self.points
     }

@@ -82,7 +82,7 @@ pub enum Structure {
     },
     /// k-calling-context forest (OOPSLA'12 section 4), `None` for the ∞-CCF.
     Kccf {
-        /// Functions of the longest contexts.
+        /// Calls that the longest contexts reach back.
         k: Option<NonZeroU32>,
     },
     /// x %-similar ∞-CCF (OOPSLA'12 section 6): without the nodes below x % of their root's weight.

@@ -2,36 +2,9 @@
 //!
 //! In: whatever made the profile. Out: [`Meta`], and one line of it for titles.
 
+use crate::clock::Clock;
+use crate::counters::Counters;
 use std::fmt;
-use std::num::NonZeroU64;
-
-/// The clock that durations are told in.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Clock {
-    /// Time.
-    #[default]
-    Nanoseconds,
-    /// Of a cycle counter.
-    Cycles {
-        /// `None` where the rate is unknown.
-        per_second: Option<NonZeroU64>,
-    },
-    /// Calls that were made.
-    Calls,
-}
-
-/// How much was done to get the profile.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
-    /// Observed calls that count.
-    pub samples: u64,
-    /// How often the sampler was triggered.
-    pub ticks: u64,
-    /// Bursts that were traced.
-    pub bursts: u64,
-    /// Samples that were thrown away because a queue was full.
-    pub drops: u64,
-}
 
 /// The run, the sampler, and what it counted.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -48,21 +21,14 @@ pub struct Meta {
     pub clock: Clock,
     /// How long the run took, by `clock`.
     pub duration: u64,
-    /// How much was done.
+    /// How much was done to get the profile.
     pub counters: Counters,
 }
 
 impl Meta {
     /// The duration in nanoseconds, where the clock measures time at a known rate.
     pub fn nanoseconds(&self) -> Option<u64> {
-        match self.clock {
-            Clock::Nanoseconds => Some(self.duration),
-            Clock::Cycles { per_second } => {
-                let nanoseconds = u128::from(self.duration) * 1_000_000_000 / u128::from(per_second?.get());
-                u64::try_from(nanoseconds).ok()
-            }
-            Clock::Calls => None,
-        }
+        u64::try_from(self.clock.rate()?.nanoseconds(self.duration)).ok()
     }
 }
 
@@ -80,8 +46,8 @@ impl fmt::Display for Meta {
         if counters.samples > 0 {
             write!(f, ", {} samples", counters.samples)?;
         }
-        if counters.drops > 0 {
-            write!(f, ", {} samples dropped", counters.drops)?;
+        if counters.samples_dropped > 0 {
+            write!(f, ", {} samples dropped", counters.samples_dropped)?;
         }
         Ok(())
     }
@@ -99,7 +65,7 @@ mod tests {
             mode: "CBS".into(),
             parameters: vec![("samples".into(), "8".into()), ("stride".into(), "2".into())],
             seed: Some(7),
-            counters: Counters { samples: 10, drops: 1, ..Counters::default() },
+            counters: Counters { samples: 10, samples_dropped: 1, ..Counters::default() },
             ..Meta::default()
         };
         assert_eq!(meta.to_string(), "fib: CBS (samples 8, stride 2, seed 7), 10 samples, 1 samples dropped");
@@ -108,11 +74,10 @@ mod tests {
     #[test]
     fn time_is_known_where_the_clocks_rate_is() {
         let meta = |clock, duration| Meta { clock, duration, ..Meta::default() }.nanoseconds();
-        let cycles = |rate| Clock::Cycles { per_second: NonZeroU64::new(rate) };
         assert_eq!(meta(Clock::Nanoseconds, 5), Some(5));
-        assert_eq!(meta(cycles(2_000_000_000), 3_000_000_001), Some(1_500_000_000));
-        assert_eq!(meta(cycles(1), u64::MAX), None, "more than 64 bits of nanoseconds");
-        assert_eq!(meta(cycles(0), 5), None);
-        assert_eq!(meta(Clock::Calls, 5), None);
+        assert_eq!(meta(Clock::cycles(2_000_000_000), 3_000_000_001), Some(1_500_000_000));
+        assert_eq!(meta(Clock::cycles(1), u64::MAX), None, "more than 64 bits of nanoseconds");
+        assert_eq!(meta(Clock::cycles(0), 5), None);
+        assert_eq!(meta(Clock::Steps, 5), None);
     }
 }

@@ -38,6 +38,7 @@ impl Cost {
 /// What a replay was like.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Summary {
+    /// Of all threads together.
     pub counters: Counters,
     /// The time that all threads have run, added up, in cycles.
     pub cycles: u64,

@@ -3,6 +3,10 @@
 //! In: events in order. Out: samples. Invariants: the stack has one edge a frame and may be millions deep; frames that a walk has seen are at the bottom
 //! of the stack, without gaps, since a walk goes down to the first seen one. In the steady state nothing is allocated but what longer stacks need.
 
+mod jump;
+
+pub use jump::Quiet;
+
 use super::Time;
 use crate::counters::Counters;
 use crate::event::Event;
@@ -265,6 +269,7 @@ impl Thread {
         self.counters.frames += frames as u64;
         self.counters.repetitions += u64::from(has_repeated);
         self.seen = depth;
+        self.sampler.walked(self.at(), frames as u64);
         interval.walked(has_repeated);
     }
 

@@ -19,6 +19,7 @@ pub enum Correction {
 /// The weight's formula with its constants.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Antibias {
+    /// Which of the terms are used.
     pub correction: Correction,
     /// The sampling period in cycles that stands for a weight of one call per 1000 cycles.
     pub lambda: f64,
@@ -27,6 +28,7 @@ pub struct Antibias {
 }
 
 impl Antibias {
+    /// No correction: each sample counts 1.
     pub const OFF: Antibias = Antibias::with(Correction::Off);
 
     /// The source's constants.

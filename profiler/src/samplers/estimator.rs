@@ -29,11 +29,13 @@ pub(super) struct Counted {
     due: u64,
     /// Calls made when the last burst ended; `None` before the first.
     ended: Option<u64>,
+    /// Calls that the last stack walk must be spread over.
+    price: u64,
 }
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { mean, burst, due: 0, ended: None }
+        Counted { mean, burst, due: 0, ended: None, price: 0 }
     }
 
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
@@ -70,6 +72,11 @@ impl Counted {
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
     }
 
+    /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right.
+    pub(super) fn walked(&mut self, price: u64) {
+        self.price = price;
+    }
+
     fn stands_for(&mut self, at: Moment) -> u64 {
         match self.ended.replace(at.calls) {
             Some(ended) => at.calls.saturating_sub(ended),
@@ -79,7 +86,7 @@ impl Counted {
 
     /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
     fn wait_for_next(&mut self, at: Moment, random: &mut Random) -> Action {
-        let mean = self.mean - u64::from(self.burst) + u64::from(self.burst == 1);
+        let mean = self.mean.max(self.price) - u64::from(self.burst) + u64::from(self.burst == 1);
         let least = mean.div_ceil(2);
         let skip = least + random.below(2 * (mean - least) + 1);
         self.wait(at, skip.max(1))
@@ -228,6 +235,17 @@ mod tests {
         let skip = waited(action);
         let Action::Top { weight, .. } = counted.poll(at(first + skip), &mut common) else { panic!("no sample") };
         assert_eq!(weight, skip as f64);
+    }
+
+    #[test]
+    fn where_stacks_are_deep_bursts_are_rarer_and_stand_for_more() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(100, 8);
+        let mean = 1_000_000;
+        counted.walked(mean);
+        let skip = waited(counted.end_burst(at(8), 8, &mut common).next);
+        assert!((mean / 2 - 8..=mean * 3 / 2).contains(&skip), "{skip}");
+        assert_eq!(counted.end_burst(at(16 + skip), 8, &mut common).weight, (skip + 8) as f64 / 8.0);
     }
 
     #[test]

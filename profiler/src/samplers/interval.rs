@@ -3,8 +3,8 @@
 //! In: random numbers; of each stack walk, whether its top frame had been seen before. Out: cycles to the next tick.
 //! Invariant: an interval is at least one cycle, and a self-tuned one stays within its bounds.
 
-use super::parameters::Clock;
 use super::random::Random;
+use crate::clock::Rate;
 use crate::tuning;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ struct Tuner {
 
 impl Interval {
     /// Intervals of this time; each is longer or shorter by up to the share `jitter` of it.
-    pub fn new(time: Duration, jitter: f64, self_tuning: bool, clock: Clock) -> Interval {
+    pub fn new(time: Duration, jitter: f64, self_tuning: bool, clock: Rate) -> Interval {
         let bound = |ns| clock.cycles(Duration::from_nanos(ns)) as f64;
         let tuner = Tuner { samples: 0, repetitions: 0, shortest: bound(tuning::TUNING_SHORTEST), longest: bound(tuning::TUNING_LONGEST) };
         Interval { cycles: clock.cycles(time).max(1) as f64, jitter, tuner: self_tuning.then_some(tuner) }
@@ -38,6 +38,7 @@ impl Interval {
         (self.cycles as u64).max(1)
     }
 
+    /// It follows the share of repetitions.
     pub fn is_self_tuning(&self) -> bool {
         self.tuner.is_some()
     }
@@ -76,7 +77,7 @@ impl Interval {
 mod tests {
     use super::*;
 
-    const CLOCK: Clock = Clock { hz: 1_000_000_000 };
+    const CLOCK: Rate = Rate::NANOSECONDS;
 
     fn tuned(time: Duration) -> Interval {
         Interval::new(time, 0.0, true, CLOCK)

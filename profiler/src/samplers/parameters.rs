@@ -1,39 +1,19 @@
 //! Which sampler, and with which numbers: the sources' defaults, and a check that turns bad numbers into errors.
 //!
 //! In: what a user asks for. Out: [`Parameters`] that a [`Sampler`](super::Sampler) takes after [`Parameters::check`].
-//! Invariant: times are durations here and become cycles of a [`Clock`] in samplers.
+//! Invariant: times are durations here and become cycles of a clock in samplers.
 
 use super::antibias::Antibias;
 use super::estimator::Start;
+use crate::clock::{Clock, Rate};
 use crate::tuning;
 use std::fmt;
 use std::time::Duration;
 
-/// How fast the clock of [`Moment`](crate::sample::Moment) runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clock {
-    /// Cycles a second.
-    pub hz: u64,
-}
-
-impl Clock {
-    /// A clock that counts nanoseconds.
-    pub const NANOSECONDS: Clock = Clock { hz: 1_000_000_000 };
-
-    /// Cycles in a time, rounded down; the largest number if there are more.
-    pub fn cycles(self, time: Duration) -> u64 {
-        u64::try_from(time.as_nanos().saturating_mul(u128::from(self.hz)) / 1_000_000_000).unwrap_or(u64::MAX)
-    }
-
-    /// Nanoseconds of so many cycles.
-    pub fn nanoseconds(self, cycles: u64) -> f64 {
-        cycles as f64 * 1e9 / self.hz as f64
-    }
-}
-
 /// How long a burst is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Length {
+    /// So long, by the clock.
     Time(Duration),
     /// Until so many calls are recorded.
     Calls(u64),
@@ -49,10 +29,15 @@ impl Length {
 /// What makes the estimator begin a burst.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// A timer tick.
+    /// A timer tick; the thread's calls are counted.
     Timer(Start),
+    /// A timer tick, where nobody counts calls: how many there are in an interval follows from the pace of its burst.
+    Clock,
     /// The thread's own calls: a burst in every so many, at random.
-    Calls { mean: u64 },
+    Calls {
+        /// In calls, at least twice the burst.
+        mean: u64,
+    },
 }
 
 /// A sampler with its own numbers.
@@ -62,26 +47,35 @@ pub enum Mode {
     Exhaustive,
     /// The top of the stack, wherever the thread stands at the tick.
     StackWalk {
+        /// What a sample counts for.
         antibias: Antibias,
     },
+    /// Counter-based sampling (TACO'15 section 2.2): after a tick, some of the next calls.
     Cbs {
         /// Samples taken at a tick.
         samples: u32,
         /// Calls from one of them to the next.
         stride: u32,
+        /// What a sample counts for.
         antibias: Antibias,
     },
+    /// A burst at every tick (PLDI'06 section 5.1).
     StaticBursting {
+        /// Of a burst.
         length: Length,
     },
+    /// A burst where the stack is not known yet (PLDI'06 sections 5.2 and 5.3).
     AdaptiveBursting {
+        /// Of a burst.
         length: Length,
         /// Entries of the history table (eight bytes a thread each).
         history: u32,
         /// The chance that a known signature bursts all the same (RR); `None`: no re-enablement.
         re_enable: Option<f64>,
     },
+    /// Ours: short bursts at random calls, weighted so that no call counts more than another.
     Estimator {
+        /// What begins a burst.
         trigger: Trigger,
         /// Calls in a burst; 1: a sample of the call itself.
         burst: u32,
@@ -91,6 +85,7 @@ pub enum Mode {
 /// A sampler and its timer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameters {
+    /// Which sampler.
     pub mode: Mode,
     /// Time between ticks. Without meaning where there is no timer ([`Parameters::has_timer`]).
     pub interval: Duration,
@@ -111,6 +106,7 @@ impl Parameters {
         Parameters { mode, interval: Duration::from_nanos(interval), jitter: tuning::JITTER, self_tuning: false }
     }
 
+    /// Every call and return.
     pub const fn exhaustive() -> Parameters {
         Parameters::new(Mode::Exhaustive)
     }
@@ -152,8 +148,19 @@ impl Parameters {
         Parameters::new(Mode::Estimator { trigger: Trigger::Timer(Start::Random), burst: tuning::ESTIMATOR_BURST })
     }
 
+    /// Our own where nothing may be counted: a burst of 64 every millisecond, each call weighted by the time it stands for.
+    pub const fn clocked_estimator() -> Parameters {
+        let mode = Mode::Estimator { trigger: Trigger::Clock, burst: tuning::CLOCK_BURST };
+        Parameters { interval: Duration::from_nanos(tuning::CLOCK_INTERVAL), ..Parameters::new(mode) }
+    }
+
+    /// The sampler needs to know how many calls a thread has made; else [`Moment::calls`](crate::sample::Moment::calls) may be anything.
+    pub const fn counts_calls(&self) -> bool {
+        !matches!(self.mode, Mode::Estimator { trigger: Trigger::Clock, .. })
+    }
+
     /// Every mode with its defaults and a name for command lines.
-    pub const fn presets() -> [(&'static str, Parameters); 8] {
+    pub const fn presets() -> [(&'static str, Parameters); 9] {
         [
             ("exhaustive", Parameters::exhaustive()),
             ("stack-walk", Parameters::stack_walk()),
@@ -163,6 +170,7 @@ impl Parameters {
             ("adaptive-re-enable", Parameters::adaptive_re_enable()),
             ("estimator", Parameters::estimator()),
             ("estimator-timer", Parameters::timed_estimator()),
+            ("estimator-clock", Parameters::clocked_estimator()),
         ]
     }
 
@@ -235,23 +243,28 @@ fn check_antibias(antibias: Antibias) -> Result<(), ParameterError> {
 /// What is wrong with parameters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ParameterError {
+    /// A number that samplers cannot work with.
     OutOfRange {
+        /// Its name and unit.
         what: &'static str,
+        /// What was given.
         value: f64,
+        /// The smallest number that is allowed.
         least: f64,
+        /// The largest.
         most: f64,
     },
     /// A burst is longer than half of the calls from one to the next.
     BurstsOverlap {
+        /// Calls from burst to burst.
         mean: u64,
+        /// Calls in a burst.
         burst: u32,
     },
     /// Self-tuning asked of a mode that cannot see repetitions.
     NothingToTune,
-    /// A clock that stands, or is faster than any.
-    Clock {
-        hz: u64,
-    },
+    /// A clock that does not measure time, or is faster than any.
+    Clock(Clock),
 }
 
 impl fmt::Display for ParameterError {
@@ -268,20 +281,18 @@ impl fmt::Display for ParameterError {
                 )
             }
             ParameterError::NothingToTune => f.write_str("only stack walks can tune their interval; drop self-tuning or walk stacks"),
-            ParameterError::Clock { hz } => write!(f, "a clock of {hz} cycles a second; it must be from 1 to 10^12"),
+            ParameterError::Clock(clock) => {
+                write!(
+                    f,
+                    "a clock that counts {clock} does not measure time; say how many cycles a second has (1 to {}), or give each call a fixed time",
+                    Rate::FASTEST
+                )
+            }
         }
     }
 }
 
 impl std::error::Error for ParameterError {}
-
-impl Clock {
-    /// # Errors
-    /// If the clock stands, or is so fast that times overflow.
-    pub fn check(self) -> Result<(), ParameterError> {
-        if (1..=1_000_000_000_000).contains(&self.hz) { Ok(()) } else { Err(ParameterError::Clock { hz: self.hz }) }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -336,14 +347,5 @@ mod tests {
             let error = parameters.check().expect_err(word).to_string();
             assert!(error.contains(word), "{error} does not say {word}");
         }
-        assert!(Clock { hz: 0 }.check().is_err() && Clock { hz: u64::MAX }.check().is_err());
-    }
-
-    #[test]
-    fn clocks_convert() {
-        let clock = Clock { hz: 2_500_000_000 };
-        assert_eq!(clock.cycles(Duration::from_millis(4)), 10_000_000);
-        assert_eq!(clock.nanoseconds(10_000_000), 4e6);
-        assert_eq!(Clock { hz: u64::MAX }.cycles(Duration::MAX), u64::MAX);
     }
 }

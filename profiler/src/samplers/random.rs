@@ -8,6 +8,7 @@
 pub struct Random(u64);
 
 impl Random {
+    /// The stream that a seed begins.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }

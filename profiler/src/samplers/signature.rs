@@ -15,6 +15,7 @@ impl Signature {
         self.0.update(&frame.to_le_bytes());
     }
 
+    /// The signature of the frames so far.
     pub fn finish(self) -> u32 {
         self.0.finalize()
     }

@@ -54,6 +54,7 @@ impl<L: Label> CallTree<L> {
         self.nodes.len() as u32
     }
 
+    /// No call has been made.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -68,10 +69,12 @@ impl<L: Label> CallTree<L> {
         self.nodes.len() * size_of::<Node<L>>() + self.roots.len() * size_of::<InvocationId>()
     }
 
+    /// What was called.
     pub fn label(&self, node: InvocationId) -> L {
         self.nodes[node].label
     }
 
+    /// What the call counts for.
     pub fn weight(&self, node: InvocationId) -> f64 {
         self.nodes[node].weight
     }

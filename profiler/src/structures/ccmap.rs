@@ -60,6 +60,7 @@ pub use query::{Count, Target};
 pub use upkeep::Removed;
 
 use super::CallStructure;
+use super::dropped::Dropped;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::{Edge, Program};
 use crate::sample::Sample;
@@ -80,17 +81,6 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits { nodes: u32::MAX - 2, frames: u32::MAX }
     }
-}
-
-/// What did not get into a map. Counts calls of a weight above 0 only.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Drops {
-    /// Calls that are counted in general, but in no context: the limit of nodes was reached there or below, or a call below was unknown.
-    pub calls: u64,
-    /// Their weight.
-    pub weight: f64,
-    /// Calls that are counted nowhere: over an edge that was not registered, or seen again ([`CcMap::resume`]) where the context is not known.
-    pub unknown: u64,
 }
 
 /// Where a thread stands in a map. It belongs to that map only.
@@ -130,7 +120,8 @@ pub struct CcMap {
     /// The tree of full stacks.
     starts: PackedOption<CallSiteRef>,
     limits: Limits,
-    drops: Drops,
+    dropped: Dropped,
+    unknown: u64,
     /// All weight that was counted.
     added: f64,
     /// The part of `added` in the totals of methods that were removed.
@@ -150,7 +141,8 @@ impl CcMap {
             callee_refs: PrimaryMap::new(),
             starts: PackedOption::default(),
             limits: Limits { nodes: limits.nodes.min(u32::MAX - 2), ..limits },
-            drops: Drops::default(),
+            dropped: Dropped::default(),
+            unknown: 0,
             added: 0.0,
             removed: 0.0,
             epoch: 0,
@@ -195,10 +187,7 @@ impl CcMap {
     /// A call without a place in the trees.
     fn lose(&mut self, edge: EdgeId, weight: f64) {
         self.callees[edge].without_context += weight;
-        if weight > 0.0 {
-            self.drops.calls += 1;
-            self.drops.weight += weight;
-        }
+        self.dropped.count(weight);
     }
 
     /// A cursor from before a removal that did not know of it: its context is forgotten, and what it calls makes suffixes.
@@ -223,7 +212,7 @@ impl CallStructure for CcMap {
         self.renew(at);
         at.depth = at.depth.saturating_add(1);
         if !self.callees.is_valid(edge) {
-            self.drops.unknown += u64::from(weight > 0.0);
+            self.unknown += u64::from(weight > 0.0);
             at.lost = at.lost.saturating_add(1);
             return;
         }

@@ -79,6 +79,7 @@ impl<L: Label> Cct<L> {
     /// The most nodes that ids can tell apart, apart from the hidden root.
     const MOST: u32 = u32::MAX - 2;
 
+    /// A tree without a limit but that of 32-bit links.
     pub fn new() -> Self {
         Cct::with_limit(Self::MOST)
     }

@@ -2,8 +2,7 @@
 //!
 //! In: exact counts, samples, or both. Out: weights by edge, their standard errors, and what the calls of one call site go to.
 //!
-//! Errors come from strata: what one tick of a thread brought home is one observation of the program, however many samples it is, and the next tick's is taken to be independent of it. A weight is a sum over `n` ticks of
-//! what they contribute, `x`, so its variance is estimated as `n / (n - 1) * (sum of x² - (sum of x)² / n)`. A tick that did not see an edge contributes 0 to it. Exact counts have no error.
+//! Errors come from strata (see [`estimate`](crate::estimate)): what one tick of a thread brought home is one observation of the program, however many samples it is, and the next tick's is taken to be independent of it.
 //!
 //! Invariants: a sample is in the weights at once; samples of one thread come in the order of their ticks (one that comes late counts as a tick of its own). Edges from the limit on have no place, and are counted
 //! in [`Dcg::dropped`]; they are part of the total, so that shares are of all calls.
@@ -12,35 +11,14 @@
 mod tests;
 
 use super::dropped::Dropped;
+pub use crate::estimate::Estimate;
+use crate::estimate::{Sums, share};
 use crate::event::Event;
 use crate::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use crate::program::Program;
 use crate::sample::{Observed, Sample};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::FxHashMap;
-
-/// A sum of weights, and what its error follows from.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-struct Tally {
-    exact: f64,
-    sampled: f64,
-    /// Of what each closed tick contributed to `sampled`.
-    squares: f64,
-    samples: u64,
-}
-
-impl Tally {
-    fn weight(&self) -> f64 {
-        self.exact + self.sampled
-    }
-
-    fn merge(&mut self, other: &Tally) {
-        self.exact += other.exact;
-        self.sampled += other.sampled;
-        self.squares += other.squares;
-        self.samples += other.samples;
-    }
-}
 
 /// What a thread's last tick has contributed so far.
 #[derive(Clone, Default, Debug)]
@@ -53,36 +31,29 @@ struct OpenTick {
 /// See the [module](self).
 #[derive(Clone, Default, Debug)]
 pub struct Dcg {
-    edges: SecondaryMap<EdgeId, Tally>,
-    total: Tally,
+    edges: SecondaryMap<EdgeId, Sums>,
+    total: Sums,
     closed_ticks: u64,
     open: FxHashMap<ThreadId, OpenTick>,
     limit: Option<u32>,
     dropped: Dropped,
 }
 
-/// A weight as far as samples can tell.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Estimate {
-    /// In calls, if samples are weighted so that they stand for calls.
-    pub weight: f64,
-    /// Standard deviation of `weight`, in its unit: 0 if all is counted exactly, infinite if there was one tick only.
-    pub standard_error: f64,
-    /// Calls that were seen.
-    pub samples: u64,
-}
-
 /// A function to which calls of a call site went.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Receiver {
+    /// From the call site to the function.
     pub edge: EdgeId,
+    /// The function.
     pub callee: FuncId,
+    /// Of the edge.
     pub weight: f64,
     /// Of the site's calls: 0 to 1.
     pub share: f64,
 }
 
 impl Dcg {
+    /// A graph without a limit.
     pub fn new() -> Self {
         Dcg::default()
     }
@@ -104,7 +75,11 @@ impl Dcg {
 
     /// Counts a call exactly: this weight is not an estimate.
     pub fn call(&mut self, edge: EdgeId, weight: f64) {
-        self.count(edge, Tally { exact: weight, samples: 1, ..Tally::default() });
+        self.total.count(weight);
+        match self.place(edge) {
+            Some(sums) => sums.count(weight),
+            None => self.dropped.count(weight),
+        }
     }
 
     /// Counts each call of a trace exactly, as 1.
@@ -114,11 +89,10 @@ impl Dcg {
 
     /// Adds another graph's weights. Its ticks are other ticks than this one's.
     pub fn merge(&mut self, other: &Dcg) {
-        for (edge, tally) in other.seen() {
-            if self.has_place(edge) {
-                self.edges[edge].merge(tally);
-            } else {
-                self.dropped.count(tally.weight());
+        for (edge, sums) in other.seen() {
+            match self.place(edge) {
+                Some(place) => place.merge(sums),
+                None => self.dropped.count(sums.weight()),
             }
         }
         self.total.merge(&other.total);
@@ -132,6 +106,13 @@ impl Dcg {
         if let Some(open) = self.open.remove(&thread) {
             self.close(&open);
         }
+    }
+
+    /// The graph with all ticks closed: what is open costs each estimate a look at every thread.
+    pub(crate) fn ended(&self) -> Dcg {
+        let mut ended = Dcg { open: FxHashMap::default(), ..self.clone() };
+        self.open.values().for_each(|open| ended.close(open));
+        ended
     }
 
     /// The sum of the edge's weights.
@@ -149,14 +130,25 @@ impl Dcg {
         share(self.weight(edge), self.total())
     }
 
+    /// The edge's weight and share, with their errors.
     pub fn estimate(&self, edge: EdgeId) -> Estimate {
-        let open = self.open.values().filter_map(|open| open.edges.get(&edge));
-        self.estimate_of(&self.edges[edge], open)
+        let mut sums = self.edges[edge];
+        for open in self.open.values() {
+            open.edges.get(&edge).into_iter().for_each(|&sum| sums.close(sum, open.total));
+        }
+        sums.estimate(&self.all(), self.ticks())
     }
 
     /// Of all edges together, dropped ones included.
     pub fn total_estimate(&self) -> Estimate {
-        self.estimate_of(&self.total, self.open.values().map(|open| &open.total))
+        self.all().estimate(&self.all(), self.ticks())
+    }
+
+    /// The total, open ticks included.
+    fn all(&self) -> Sums {
+        let mut all = self.total;
+        self.open.values().for_each(|open| all.close(open.total, open.total));
+        all
     }
 
     /// How many ticks there were, those that saw no call included.
@@ -166,7 +158,7 @@ impl Dcg {
 
     /// Edges that were seen, heaviest first; of equal ones that with the lower number.
     pub fn by_weight(&self) -> Vec<(EdgeId, f64)> {
-        let mut edges: Vec<_> = self.seen().map(|(edge, tally)| (edge, tally.weight())).collect();
+        let mut edges: Vec<_> = self.seen().map(|(edge, sums)| (edge, sums.weight())).collect();
         edges.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         edges
     }
@@ -193,18 +185,18 @@ impl Dcg {
     pub fn bytes(&self) -> usize {
         let table = |capacity, entry| capacity * (entry + 1);
         let open: usize = self.open.values().map(|open| table(open.edges.capacity(), size_of::<(EdgeId, f64)>())).sum();
-        self.edges.capacity() * size_of::<Tally>() + table(self.open.capacity(), size_of::<(ThreadId, OpenTick)>()) + open
+        self.edges.capacity() * size_of::<Sums>() + table(self.open.capacity(), size_of::<(ThreadId, OpenTick)>()) + open
     }
 
-    fn seen(&self) -> impl Iterator<Item = (EdgeId, &Tally)> {
-        self.edges.iter().filter(|(_, tally)| tally.samples > 0)
+    fn seen(&self) -> impl Iterator<Item = (EdgeId, &Sums)> {
+        self.edges.iter().filter(|(_, sums)| sums.samples() > 0)
     }
 
     /// Their shares are not yet known.
     fn all_receivers(&self, program: &Program) -> impl Iterator<Item = (CallSiteId, Receiver)> {
-        self.seen().filter_map(move |(edge, tally)| {
+        self.seen().filter_map(move |(edge, sums)| {
             let known = program.edges().get(edge)?;
-            Some((known.site.expand()?, Receiver { edge, callee: known.callee, weight: tally.weight(), share: 0.0 }))
+            Some((known.site.expand()?, Receiver { edge, callee: known.callee, weight: sums.weight(), share: 0.0 }))
         })
     }
 
@@ -212,22 +204,23 @@ impl Dcg {
         self.limit.is_none_or(|limit| edge.index() < limit as usize)
     }
 
-    fn count(&mut self, edge: EdgeId, call: Tally) {
-        self.total.merge(&call);
-        if self.has_place(edge) {
-            self.edges[edge].merge(&call);
-        } else {
-            self.dropped.count(call.weight());
-        }
+    /// `None`: beyond the limit.
+    fn place(&mut self, edge: EdgeId) -> Option<&mut Sums> {
+        if self.has_place(edge) { Some(&mut self.edges[edge]) } else { None }
     }
 
     fn observe(&mut self, sample: &Sample, edge: EdgeId) {
-        self.count(edge, Tally { sampled: sample.weight, samples: 1, ..Tally::default() });
+        let weight = sample.weight;
+        self.total.observe(weight, 1);
+        match self.place(edge) {
+            Some(sums) => sums.observe(weight, 1),
+            None => self.dropped.count(weight),
+        }
         let has_place = self.has_place(edge);
         let open = self.open.entry(sample.thread).or_default();
-        open.total += sample.weight;
+        open.total += weight;
         if has_place {
-            *open.edges.entry(edge).or_default() += sample.weight;
+            *open.edges.entry(edge).or_default() += weight;
         }
     }
 
@@ -248,38 +241,12 @@ impl Dcg {
     }
 
     fn close(&mut self, open: &OpenTick) {
-        for (&edge, sum) in open.edges.iter() {
-            if self.has_place(edge) {
-                self.edges[edge].squares += sum * sum;
-            }
+        for (&edge, &sum) in open.edges.iter() {
+            self.place(edge).into_iter().for_each(|sums| sums.close(sum, open.total));
         }
-        self.total.squares += open.total * open.total;
+        self.total.close(open.total, open.total);
         self.closed_ticks += 1;
     }
-
-    fn estimate_of<'a>(&self, tally: &Tally, open: impl Iterator<Item = &'a f64>) -> Estimate {
-        let squares = tally.squares + open.map(|sum| sum * sum).sum::<f64>();
-        let standard_error = standard_error(self.ticks(), tally.sampled, squares);
-        Estimate { weight: tally.weight(), standard_error, samples: tally.samples }
-    }
-}
-
-/// Of a sum over independent ticks; what was not sampled is exact.
-fn standard_error(ticks: u64, sum: f64, squares: f64) -> f64 {
-    if squares == 0.0 {
-        return 0.0;
-    }
-    if ticks < 2 {
-        return f64::INFINITY;
-    }
-    let n = ticks as f64;
-    // Rounding may make it negative where all ticks contribute the same.
-    let variance = n / (n - 1.0) * (squares - sum * sum / n);
-    variance.max(0.0).sqrt()
-}
-
-fn share(part: f64, whole: f64) -> f64 {
-    if whole == 0.0 { 0.0 } else { part / whole }
 }
 
 fn distribution(mut receivers: Vec<Receiver>) -> Vec<Receiver> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// Calls without a place, and what they would have counted for.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Dropped {
     /// Calls that have no node, those that were only passed (weight 0) included. Where a structure was merged into a full one: its nodes that have no node there.
@@ -11,6 +12,7 @@ pub struct Dropped {
 }
 
 impl Dropped {
+    /// Everything had a place.
     pub fn is_empty(&self) -> bool {
         self.calls == 0
     }

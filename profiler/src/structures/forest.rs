@@ -7,12 +7,15 @@ use cranelift_entity::EntityRef;
 
 /// A structure with one node for each path from a root.
 pub trait Forest {
+    /// What nodes are told apart by.
     type Label: Label;
+    /// A node's number.
     type Node: EntityRef;
 
     /// All nodes, parents before their children.
     fn nodes(&self) -> impl Iterator<Item = Self::Node> + '_;
 
+    /// What was called.
     fn label(&self, node: Self::Node) -> Self::Label;
 
     /// `None` for a root.

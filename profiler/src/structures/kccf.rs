@@ -37,7 +37,12 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KccfError {
     /// The contexts asked for are longer than those in the k-SF.
-    BeyondReach { k: u32, reach: u32 },
+    BeyondReach {
+        /// Calls of the contexts asked for.
+        k: u32,
+        /// Calls of those in the k-SF.
+        reach: u32,
+    },
     /// Not a percentage.
     Percent(f64),
 }
@@ -122,6 +127,7 @@ impl<L: Label> Kccf<L> {
         self.nodes.len()
     }
 
+    /// There are no contexts.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -151,6 +157,7 @@ impl<L: Label> Kccf<L> {
         self.among(0..self.level_ends.first().copied().unwrap_or(0), label)
     }
 
+    /// The outermost call of the context: for a root, its routine.
     pub fn label(&self, node: ContextId) -> L {
         self.nodes[node].label
     }
@@ -165,6 +172,7 @@ impl<L: Label> Kccf<L> {
         ids(self.child_range(node))
     }
 
+    /// The context that is longer by this caller.
     pub fn child(&self, node: ContextId, label: L) -> Option<ContextId> {
         self.among(self.child_range(node), label)
     }

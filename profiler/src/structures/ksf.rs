@@ -37,6 +37,7 @@ pub mod indexed;
 pub mod siblings;
 pub mod slots;
 
+use super::dropped::Dropped;
 use super::forest::Forest;
 use super::{CallStructure, Label};
 use crate::event::Event;
@@ -68,15 +69,6 @@ impl fmt::Display for ZeroK {
 }
 
 impl std::error::Error for ZeroK {}
-
-/// What did not fit.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Dropped {
-    /// Calls that are counted nowhere.
-    pub calls: u64,
-    /// What they would have counted for.
-    pub weight: f64,
-}
 
 /// The two nodes where a thread stands.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +151,7 @@ impl<A: Arena> KSlabForest<A> {
         self.arena.node_count()
     }
 
+    /// No call has been made.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -168,6 +161,7 @@ impl<A: Arena> KSlabForest<A> {
         Some(self.roots[label]).filter(|&root| root != LOST)
     }
 
+    /// What found no room.
     pub fn dropped(&self) -> Dropped {
         Dropped { calls: self.dropped_calls, weight: self.arena.weight(LOST) }
     }

@@ -32,7 +32,9 @@ pub struct Stack<L>(Vec<L>);
 /// Trees of suffixes of different lengths have no common meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LengthsDiffer {
+    /// Of the tree that was to take the other.
     pub ours: NonZeroU32,
+    /// Of the other.
     pub theirs: NonZeroU32,
 }
 
@@ -60,6 +62,7 @@ impl<L: Label> Pcct<L> {
         Pcct { trees, roots: SecondaryMap::new(), length }
     }
 
+    /// The most calls on a path.
     pub fn length(&self) -> NonZeroU32 {
         self.length
     }

@@ -19,6 +19,7 @@ const END: u8 = 5;
 /// A thread of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thread {
+    /// Any characters.
     pub name: Box<str>,
     /// In the trace's clock.
     pub start: u64,

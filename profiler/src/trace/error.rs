@@ -13,9 +13,11 @@ pub struct TraceError {
     pub offset: u64,
     /// The blocks before it.
     pub blocks: u64,
+    /// The cause.
     pub problem: Problem,
 }
 
+/// What is wrong with a file.
 #[derive(Debug)]
 pub enum Problem {
     /// The file could not be read.
@@ -25,11 +27,21 @@ pub enum Problem {
     /// A version of the format that this reader does not know.
     Version(u16),
     /// The file ends inside of the header or of a block.
-    Truncated { expected: u64, found: u64 },
+    Truncated {
+        /// Bytes that were to follow.
+        expected: u64,
+        /// Bytes that do.
+        found: u64,
+    },
     /// The file ends after a block, but that is not the last one.
     NoEnd,
     /// The bytes are not those that were written.
-    Checksum { expected: u32, found: u32 },
+    Checksum {
+        /// As the file says.
+        expected: u32,
+        /// Of the bytes in it.
+        found: u32,
+    },
     /// No block is as long.
     Length(u32),
     /// No block of this kind is known.
@@ -39,11 +51,21 @@ pub enum Problem {
     /// The block says what no trace can say: a fault of the writer, as the checksum is right.
     Malformed(&'static str),
     /// The last block counts other events than there are.
-    Count { expected: u64, found: u64 },
+    Count {
+        /// As the last block says.
+        expected: u64,
+        /// In the blocks.
+        found: u64,
+    },
     /// Something follows the last block.
     Trailing,
     /// The reader's own limit: more functions, call sites, edges and threads, or more events than it may keep.
-    Limit { what: &'static str, limit: u64 },
+    Limit {
+        /// Of what there are too many.
+        what: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
 }
 
 impl fmt::Display for TraceError {
@@ -98,6 +120,7 @@ impl std::error::Error for TraceError {
 /// Why something was not written.
 #[derive(Debug)]
 pub enum WriteError {
+    /// The file takes no more.
     Io(io::Error),
     /// Not defined in this trace.
     Function(FuncId),

@@ -6,9 +6,9 @@
 //! Stamps are two columns after the codes, of distances between events and between times: a block without stamps has nothing there, and where every event has one, the first column is all ones.
 
 use super::bytes::{Cursor, put_number};
-use super::clock::Stamp;
 use super::definitions::edge;
 use super::error::Problem;
+use super::times::Stamp;
 use crate::event::Event;
 use crate::ids::{EdgeId, ThreadId};
 use crate::program::Program;

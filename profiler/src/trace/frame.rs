@@ -2,10 +2,11 @@
 //!
 //! In, out: blocks as they are before compression. Invariant: a block is looked into only when its checksum is right, and neither side's memory for it exceeds [`MAX_RAW`] by much.
 
-use super::clock::{Clock, Unit};
 use super::error::Problem;
+use crate::clock::{Clock, Rate};
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
 use std::io::{self, ErrorKind, Read, Write};
+use std::num::NonZeroU64;
 
 /// The first byte is not ASCII and a line break follows, so that a transfer that changes either is noticed.
 const MAGIC: [u8; 8] = *b"\x89trace\r\n";
@@ -37,12 +38,13 @@ impl<W: Write> BlockWriter<W> {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..10].copy_from_slice(&VERSION.to_le_bytes());
-        header[10] = match clock.unit {
-            Unit::Cycles => 0,
-            Unit::Nanoseconds => 1,
-            Unit::Steps => 2,
+        let (unit, per_second) = match clock {
+            Clock::Cycles { per_second } => (0, per_second.map_or(0, NonZeroU64::get)),
+            Clock::Nanoseconds => (1, Rate::NANOSECONDS.per_second()),
+            Clock::Steps => (2, 0),
         };
-        header[12..20].copy_from_slice(&clock.per_second.to_le_bytes());
+        header[10] = unit;
+        header[12..20].copy_from_slice(&per_second.to_le_bytes());
         let crc = crc32fast::hash(&header[..20]);
         header[20..].copy_from_slice(&crc.to_le_bytes());
         out.write_all(&header)?;
@@ -111,14 +113,14 @@ impl<R: Read> BlockReader<R> {
         if version != VERSION {
             return Err(Problem::Version(version));
         }
-        let unit = match (unit, zero) {
-            (0, 0) => Unit::Cycles,
-            (1, 0) => Unit::Nanoseconds,
-            (2, 0) => Unit::Steps,
+        let clock = match (unit, zero) {
+            (0, 0) => Clock::cycles(u64::from_le_bytes([p0, p1, p2, p3, p4, p5, p6, p7])),
+            (1, 0) => Clock::Nanoseconds,
+            (2, 0) => Clock::Steps,
             _ => return Err(Problem::Malformed("the clock's unit is unknown")),
         };
         self.start = self.offset;
-        Ok(Clock { unit, per_second: u64::from_le_bytes([p0, p1, p2, p3, p4, p5, p6, p7]) })
+        Ok(clock)
     }
 
     /// The next block's kind, `None` where the file ends. Its bytes are in [`raw`](Self::raw).

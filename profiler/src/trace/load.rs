@@ -2,9 +2,10 @@
 //!
 //! In: a trace file. Out: the program, and each thread's events in one piece. Memory: 4 bytes an event, 16 a stamp, up to [`Limits::loaded`] of them.
 
-use super::clock::{Clock, Stamp, Times};
 use super::error::{Problem, TraceError};
 use super::reader::{Limits, TraceReader};
+use super::times::{Stamp, Times};
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::ids::ThreadId;
 use crate::program::Program;
@@ -14,8 +15,11 @@ use std::io::Read;
 /// All that a trace file says.
 #[derive(Debug)]
 pub struct Trace {
+    /// Of all times in it.
     pub clock: Clock,
+    /// All that events refer to.
     pub program: Program,
+    /// By id, in the order in which they started.
     pub threads: PrimaryMap<ThreadId, ThreadTrace>,
     /// Events that happened but are not in the trace, as its writer says.
     pub lost: u64,
@@ -26,11 +30,13 @@ pub struct Trace {
 /// What one thread did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadTrace {
+    /// Any characters.
     pub name: Box<str>,
     /// In the trace's clock.
     pub start: u64,
     /// In the trace's clock. `None`: it did not end, or its end was not recorded.
     pub end: Option<u64>,
+    /// All of them, in order.
     pub events: Vec<Event>,
     /// Their positions count from the thread's first event. Two have the same position only where blocks meet.
     pub stamps: Vec<Stamp>,

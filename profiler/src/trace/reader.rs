@@ -6,12 +6,13 @@
 //! Invariant: after an error, or the end, nothing more is read.
 
 use super::bytes::Cursor;
-use super::clock::{Clock, Stamp, Times};
 use super::definitions::{Defined, Thread};
 use super::error::{Problem, TraceError};
 use super::events::Decoder;
 use super::frame::{BlockReader, Kind};
 use super::records::Records;
+use super::times::{Stamp, Times};
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::ids::ThreadId;
 use crate::program::Program;
@@ -39,9 +40,11 @@ impl Default for Limits {
 /// A part of what one thread did.
 #[derive(Clone, Copy)]
 pub struct EventBlock<'a> {
+    /// Whose events these are.
     pub thread: ThreadId,
     /// The events of this thread before this block.
     pub first: u64,
+    /// In order.
     pub events: &'a [Event],
     /// Their positions count from the block's first event, and increase.
     pub stamps: &'a [Stamp],
@@ -81,10 +84,12 @@ impl<R: Read> TraceReader<R> {
         Ok(TraceReader { blocks, clock, limits, defined, decoder, events: 0, lost: 0, is_over: false })
     }
 
+    /// Of all times in the file.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
+    /// As they were given.
     pub fn limits(&self) -> Limits {
         self.limits
     }

@@ -12,14 +12,21 @@ use std::io::Read;
 pub enum Record {
     /// The time of the thread's next event, in the trace's clock.
     Time {
+        /// Whose.
         thread: ThreadId,
+        /// What the clock said.
         cycles: u64,
     },
+    /// A call.
     Call {
+        /// Whose.
         thread: ThreadId,
+        /// Site and callee.
         edge: EdgeId,
     },
+    /// The return of the last open call.
     Return {
+        /// Whose.
         thread: ThreadId,
     },
 }

@@ -5,12 +5,13 @@
 //!
 //! Invariants: ids are given in the order of definitions, so that they are those of the program that a reader gets. A return without an open call is not written.
 
-use super::clock::{Clock, Stamp};
 use super::definitions::{Thread, put_edge, put_end, put_function, put_site, put_start};
 use super::error::WriteError;
 use super::events::{Encoder, MAX_EVENTS};
 use super::frame::{BlockWriter, Kind};
+use super::times::Stamp;
 use super::{bytes::put_number, frame::MAX_RAW};
+use crate::clock::Clock;
 use crate::event::Event;
 use crate::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use crate::program::{CallSite, Edge, Function, Program};

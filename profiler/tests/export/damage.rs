@@ -21,7 +21,7 @@ fn json_is_checked() {
         ("\"version\":1", "\"version\":2", "version 2; this program reads version 1"),
         ("\"unit\":\"calls\"", "\"unit\":\"seconds\"", "unknown variant `seconds`, expected `calls` at line 1 column"),
         ("\"ticks\":150", "\"ticks\":-1", "invalid value: integer `-1`, expected u64"),
-        ("\"ticks\":150,", "", "missing field `ticks`"),
+        ("\"duration\":1500000000,", "", "missing field `duration`"),
         ("\"ticks\":150", "\"tocks\":150", "unknown field `tocks`"),
         ("\"unit\":\"nanoseconds\"", "\"unit\":\"weeks\"", "unknown variant `weeks`"),
         ("{\"name\":\"burst\"", "{\"name\":\"interval\"", "parameter \"interval\" occurs twice"),

@@ -2,14 +2,16 @@
 
 use crate::formats::{rendered, text};
 use crate::sample;
+use profiler::clock::Clock;
+use profiler::counters::Counters;
 use profiler::export::{self, Format};
 use profiler::ids::{CallSiteId, EdgeId, FuncId};
-use profiler::profile::{Clock, ContextId, Contexts, Counters, DcgEdge, Label, Labels, Meta, Profile, Structure};
+use profiler::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::{CallSite, Edge, Function, Program};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::BTreeMap;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 
 /// Any text, and the characters that formats trip over more often than chance would have it.
 fn name() -> impl Strategy<Value = Box<str>> {
@@ -60,12 +62,14 @@ fn structure() -> impl Strategy<Value = Structure> {
 }
 
 fn meta() -> impl Strategy<Value = Meta> {
-    let clock = prop_oneof![
-        Just(Clock::Nanoseconds),
-        Just(Clock::Calls),
-        any::<u64>().prop_map(|rate| Clock::Cycles { per_second: NonZeroU64::new(rate) }),
-    ];
-    let counters = any::<[u64; 4]>().prop_map(|[samples, ticks, bursts, drops]| Counters { samples, ticks, bursts, drops });
+    let clock = prop_oneof![Just(Clock::Nanoseconds), Just(Clock::Steps), any::<u64>().prop_map(Clock::cycles),];
+    let counters = any::<[u64; 4]>().prop_map(|[calls, samples, samples_dropped, repetitions]| Counters {
+        calls,
+        samples,
+        samples_dropped,
+        repetitions,
+        ..Counters::default()
+    });
     let parameters = prop::collection::btree_map(name(), name(), 0..3);
     (name(), name(), parameters, any::<Option<u64>>(), clock, any::<u64>(), counters).prop_map(
         |(program, mode, parameters, seed, clock, duration, counters)| Meta {
@@ -201,4 +205,7 @@ fn the_documented_example_is_valid() {
     let profile = export::parse(Format::Json, example.split_once("```").unwrap().0.as_bytes()).unwrap();
     assert_eq!(profile.meta().to_string(), "toy: CBS (stride 2 calls, seed 7), 4 samples");
     assert_eq!((profile.dcg_total(), profile.contexts().unwrap().total()), (10.0, 10.0));
+    for (counter, _) in Counters::default().all() {
+        assert!(page.contains(&format!("`{}`", counter.name)), "{} is not documented", counter.name);
+    }
 }

@@ -1,7 +1,9 @@
 //! Profiles made by hand, and what they must show.
 
+use profiler::clock::Clock;
+use profiler::counters::Counters;
 use profiler::ids::{CallSiteId, EdgeId, FuncId};
-use profiler::profile::{Clock, ContextId, Contexts, Counters, DcgEdge, Label, Labels, Meta, Profile, Structure};
+use profiler::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::{CallSite, Edge, Function, Program};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -76,7 +78,7 @@ pub fn meta() -> Meta {
         seed: Some(u64::MAX),
         clock: Clock::Nanoseconds,
         duration: 1_500_000_000,
-        counters: Counters { samples: 72, ticks: 150, bursts: 149, drops: 3 },
+        counters: Counters { samples: 72, ticks: 150, bursts: 149, samples_dropped: 3, ..Counters::default() },
     }
 }
 

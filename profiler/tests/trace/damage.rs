@@ -6,7 +6,7 @@ use profiler::trace::{Clock, Limits, Problem, Trace, TraceReader, TraceWriter};
 
 /// A file with several blocks of each kind, two threads and stamps.
 fn small_file() -> Vec<u8> {
-    let mut writer = TraceWriter::new(Vec::new(), Clock::STEPS, &program(4)).unwrap();
+    let mut writer = TraceWriter::new(Vec::new(), Clock::Steps, &program(4)).unwrap();
     let threads = [writer.start_thread("main", 0).unwrap(), writer.start_thread("wörker", 3).unwrap()];
     for round in 0..4 {
         for thread in threads {

@@ -4,7 +4,7 @@ use crate::{load, program};
 use profiler::event::Event;
 use profiler::ids::{CallSiteId, FuncId, ThreadId};
 use profiler::program::{Edge, Program};
-use profiler::trace::{Clock, Limits, MAX_EVENTS, Record, Stamp, ThreadTrace, TraceReader, TraceWriter, Unit, WriteError};
+use profiler::trace::{Clock, Limits, MAX_EVENTS, Record, Stamp, ThreadTrace, TraceReader, TraceWriter, WriteError};
 use proptest::prelude::*;
 
 fn same_program(a: &Program, b: &Program) {
@@ -50,7 +50,7 @@ struct Expected {
 
 /// Does the same with a writer and with a plain model of what it should write.
 fn write(ops: &[Op]) -> (Vec<u8>, Program, Vec<ThreadTrace>) {
-    let mut writer = TraceWriter::new(Vec::new(), Clock::NANOSECONDS, &program(FUNCTIONS)).unwrap();
+    let mut writer = TraceWriter::new(Vec::new(), Clock::Nanoseconds, &program(FUNCTIONS)).unwrap();
     let mut threads: Vec<Expected> = Vec::new();
     for (number, op) in ops.iter().enumerate() {
         let running = |threads: &[Expected], thread: usize| threads.get(thread).is_some_and(|it| it.trace.end.is_none());
@@ -134,7 +134,7 @@ proptest! {
         let (file, program, threads) = write(&ops);
         let trace = load(&file);
         prop_assert!(trace.damage.is_none());
-        prop_assert_eq!(trace.clock, Clock::NANOSECONDS);
+        prop_assert_eq!(trace.clock, Clock::Nanoseconds);
         same_program(&trace.program, &program);
         prop_assert_eq!(trace.threads.values().collect::<Vec<_>>(), threads.iter().collect::<Vec<_>>());
         let mut records = from_records(&file);
@@ -150,8 +150,7 @@ proptest! {
 #[test]
 fn long_runs_fill_many_blocks() {
     for functions in [10, 127, 128, 5000] {
-        let mut writer =
-            TraceWriter::new(Vec::new(), Clock { unit: Unit::Cycles, per_second: 3_000_000_000 }, &program(functions)).unwrap();
+        let mut writer = TraceWriter::new(Vec::new(), Clock::cycles(3_000_000_000), &program(functions)).unwrap();
         let thread = writer.start_thread("main", 7).unwrap();
         let (mut events, mut stamps) = (Vec::new(), Vec::new());
         for step in 0..MAX_EVENTS as u64 * 5 / 2 {
@@ -171,7 +170,7 @@ fn long_runs_fill_many_blocks() {
         let file = writer.finish().unwrap();
         let trace = load(&file);
         assert!(trace.damage.is_none());
-        assert_eq!(trace.clock, Clock { unit: Unit::Cycles, per_second: 3_000_000_000 });
+        assert_eq!(trace.clock, Clock::cycles(3_000_000_000));
         assert_eq!(trace.threads[thread].events, events);
         assert_eq!(trace.threads[thread].stamps, stamps);
         assert!(trace.bytes() >= 4 * events.len() + 16 * stamps.len());

@@ -7,7 +7,7 @@ use profiler::trace::{Clock, TraceWriter, WriteError};
 
 #[test]
 fn a_writer_takes_only_what_is_defined() {
-    let mut writer = TraceWriter::new(Vec::new(), Clock::STEPS, &program(2)).unwrap();
+    let mut writer = TraceWriter::new(Vec::new(), Clock::Steps, &program(2)).unwrap();
     let thread = writer.start_thread("main", 0).unwrap();
     let (f, no_function, no_site) = (FuncId::from_u32(0), FuncId::from_u32(2), CallSiteId::from_u32(4));
     assert!(matches!(writer.call(thread, None, no_function), Err(WriteError::Function(it)) if it == no_function));
@@ -25,7 +25,7 @@ fn a_writer_takes_only_what_is_defined() {
 /// A name longer than any, and more definitions than a block holds.
 #[test]
 fn definitions_fill_many_blocks() {
-    let mut writer = TraceWriter::new(Vec::new(), Clock::STEPS, &Program::default()).unwrap();
+    let mut writer = TraceWriter::new(Vec::new(), Clock::Steps, &Program::default()).unwrap();
     for number in 0..40 {
         writer.function(function(&number.to_string().repeat(100_000), number)).unwrap();
     }
@@ -38,7 +38,7 @@ fn definitions_fill_many_blocks() {
 #[test]
 fn a_full_disk_is_an_error() {
     let mut disk = [0_u8; 60];
-    let mut writer = TraceWriter::new(disk.as_mut_slice(), Clock::STEPS, &program(2)).unwrap();
+    let mut writer = TraceWriter::new(disk.as_mut_slice(), Clock::Steps, &program(2)).unwrap();
     let thread = writer.start_thread("main", 0).unwrap();
     writer.call(thread, None, FuncId::from_u32(0)).unwrap();
     assert!(matches!(writer.flush(), Err(WriteError::Io(_))));

@@ -1,18 +1,26 @@
 //! Whether a program runs alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
 //!
-//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
+//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time; whether every call is counted, too. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
+mod counts;
+
+use counts::Counts;
 use jit::ir::Module;
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
-use jit::opt::{self, Pass, PassSet};
+#[cfg(feature = "native")]
+use jit::native::Profiling;
+use jit::opt::{self, Pass, PassSet, Probes};
 use profiler::oracle::StaticOracle;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 use vm::diag::Diagnostics;
-use vm::runtime::{End, Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions};
+#[cfg(feature = "native")]
+use vm::runtime::profiling::start_organizer;
+use vm::runtime::{End, Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
 use vm::sema::{self, Scope};
 use vm::source::SourceMap;
 
@@ -32,6 +40,14 @@ enum Tier {
     /// Machine code of what the optimizer makes.
     #[cfg(feature = "native")]
     Opt,
+    /// The interpreter counts every call; the other two must find the same.
+    #[cfg(feature = "native")]
+    ProfiledInterp,
+    #[cfg(feature = "native")]
+    ProfiledBaseline,
+    /// With probes for inlined calls.
+    #[cfg(feature = "native")]
+    ProfiledOpt,
 }
 
 impl Tier {
@@ -42,10 +58,28 @@ impl Tier {
             Tier::Optimized => Some(PassSet::ALL),
             Tier::Without(pass) => Some(PassSet::ALL.without(pass)),
             #[cfg(feature = "native")]
-            Tier::Baseline => None,
+            Tier::Baseline | Tier::ProfiledInterp | Tier::ProfiledBaseline => None,
             #[cfg(feature = "native")]
-            Tier::Opt => Some(PassSet::ALL),
+            Tier::Opt | Tier::ProfiledOpt => Some(PassSet::ALL),
         }
+    }
+
+    #[cfg(feature = "native")]
+    fn is_profiled(self) -> bool {
+        matches!(self, Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOpt)
+    }
+
+    #[cfg(not(feature = "native"))]
+    fn is_profiled(self) -> bool {
+        false
+    }
+
+    fn probes(self) -> Probes {
+        #[cfg(feature = "native")]
+        if self == Tier::ProfiledOpt {
+            return Probes::Inlined;
+        }
+        Probes::None
     }
 }
 
@@ -58,10 +92,28 @@ const TIERS: &[Tier] = &[
     Tier::Opt,
 ];
 
+/// The interpreter first: its counts are the exact ones.
+#[cfg(feature = "native")]
+const PROFILED: &[(Tier, u32)] =
+    &[(Tier::ProfiledInterp, 0), (Tier::ProfiledBaseline, 0), (Tier::ProfiledOpt, 0), (Tier::ProfiledBaseline, 7), (Tier::ProfiledOpt, 7)];
+#[cfg(not(feature = "native"))]
+const PROFILED: &[(Tier, u32)] = &[];
+
+const OVERFLOW: &str = "StackOverflowError";
+
 /// Two passes to switch off, so that consecutive numbers cover all of them.
 pub fn passes_of(number: u64) -> Vec<Pass> {
     let count = Pass::ALL.len() as u64;
     [number % count, (number / count + number + count / 2) % count].map(|i| Pass::ALL[i as usize]).to_vec()
+}
+
+/// What is checked besides that every tier runs the program alike.
+#[derive(Clone, Default, Debug)]
+pub struct Checks {
+    /// Passes of the optimizer without each of which alone it also runs.
+    pub off: Vec<Pass>,
+    /// Every call is counted on every edge and in every context, and the tiers must agree on that too. Programs that overflow the stack are left out: how deep it is, is a tier's own matter.
+    pub profiled: bool,
 }
 
 #[derive(PartialEq, Debug)]
@@ -84,11 +136,13 @@ fn compile(text: &str) -> Result<(SourceMap, Module), String> {
 }
 
 /// Verified after each pass.
-fn optimize(module: &Module, passes: PassSet) -> Arc<Module> {
-    Arc::new(opt::optimize(module.clone(), &StaticOracle::default(), &opt::Options { verify: true, passes }).module)
+fn optimize(module: &Module, passes: PassSet, probes: Probes) -> Arc<Module> {
+    let options = opt::Options { verify: true, passes, probes };
+    Arc::new(opt::optimize(module.clone(), &StaticOracle::default(), &options).module)
 }
 
-fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) -> Result<Outcome, String> {
+fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) -> Result<(Outcome, Counts), String> {
+    let profiler = tier.is_profiled().then(|| counts::profiler(names::program(&module, map))).transpose()?;
     let layout = Arc::new(Layout::new(&module));
     let ((output, printed), (errors, complained)) = (Output::buffer(), Output::buffer());
     let options = RuntimeOptions {
@@ -99,50 +153,85 @@ fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) ->
         time_limit: Some(TIME_LIMIT),
         output,
         errors,
+        profiler: profiler.clone(),
         ..RuntimeOptions::default()
     };
     let runtime = Runtime::new(module, layout, Box::new(Arc::clone(map)), options).map_err(|e| e.to_string())?;
-    let engine: Arc<dyn Engine> = match tier {
-        Tier::Interp | Tier::Optimized | Tier::Without(_) => {
-            Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize))
-        }
-        #[cfg(feature = "native")]
-        Tier::Baseline | Tier::Opt => {
-            let optimize = tier == Tier::Opt;
-            let options = jit::native::Options { inline_alloc: gc_stress == 0, optimize, verify: true, ..jit::native::Options::default() };
-            Arc::new(vm::runtime::native::NativeEngine::new(&runtime, options).map_err(|e| e.to_string())?)
-        }
-    };
+    let (engine, organizer) = start(&runtime, tier, gc_stress)?;
     let status = runtime.run_main(engine).map_err(|e| e.to_string())?;
+    if organizer.is_some_and(|organizer| organizer.join().is_err()) {
+        return Err("the organizer has failed".into());
+    }
     if status.end == End::TimedOut {
         return Err(format!("still running after {} s", TIME_LIMIT.as_secs()));
     }
     let text = |bytes: &std::sync::Mutex<Vec<u8>>| String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned();
-    Ok(Outcome { output: text(&printed), errors: text(&complained), status })
+    let counts = profiler.map(|profiler| Counts::of(&profiler)).transpose()?.unwrap_or_default();
+    Ok((Outcome { output: text(&printed), errors: text(&complained), status }, counts))
 }
 
-/// The first difference between the ways to run a program, or why it does not run at all. The optimizer also runs without each pass of `off` alone.
-pub fn difference(text: &str, off: &[Pass]) -> Option<String> {
+type Started = (Arc<dyn Engine>, Option<JoinHandle<()>>);
+
+/// The engine of a tier, and the organizer of the profile that it takes.
+fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, String> {
+    let interpreter = || -> Started { (Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)), None) };
+    #[cfg(not(feature = "native"))]
+    let _ = gc_stress;
+    match tier {
+        Tier::Interp | Tier::Optimized | Tier::Without(_) => Ok(interpreter()),
+        #[cfg(feature = "native")]
+        Tier::ProfiledInterp => Ok(interpreter()),
+        #[cfg(feature = "native")]
+        Tier::Baseline | Tier::Opt | Tier::ProfiledBaseline | Tier::ProfiledOpt => {
+            let profiling = match tier {
+                Tier::ProfiledBaseline => Profiling::Calls,
+                Tier::ProfiledOpt => Profiling::Inlined,
+                _ => Profiling::Off,
+            };
+            let optimize = tier.passes().is_some();
+            let options = jit::native::Options { inline_alloc: gc_stress == 0, optimize, profiling, verify: true, ..Default::default() };
+            let engine = Arc::new(vm::runtime::native::NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
+            let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
+            Ok((engine, organizer.map_err(|e| e.to_string())?))
+        }
+    }
+}
+
+/// The first difference between the ways to run a program, or why it does not run at all.
+pub fn difference(text: &str, checks: &Checks) -> Option<String> {
     let (map, lowered) = match compile(text) {
         Ok((map, module)) => (Arc::new(map), Arc::new(module)),
         Err(e) => return Some(e),
     };
     let reference = match run(&map, Arc::clone(&lowered), Tier::Interp, 0) {
-        Ok(outcome) => outcome,
+        Ok((outcome, _)) => outcome,
         Err(e) => return Some(e),
     };
-    let optimized = optimize(&lowered, PassSet::ALL);
+    let optimized = optimize(&lowered, PassSet::ALL, Probes::None);
     let code = |tier: Tier| match tier.passes() {
         None => Arc::clone(&lowered),
-        Some(PassSet::ALL) => Arc::clone(&optimized),
-        Some(passes) => optimize(&lowered, passes),
+        Some(PassSet::ALL) if tier.probes() == Probes::None => Arc::clone(&optimized),
+        Some(passes) => optimize(&lowered, passes, tier.probes()),
     };
     let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]).filter(|&run| run != (Tier::Interp, 0));
-    let partial = off.iter().map(|&pass| (Tier::Without(pass), 0));
-    whole.chain(partial).find_map(|(tier, gc_stress)| match run(&map, code(tier), tier, gc_stress) {
-        Ok(outcome) if outcome == reference => None,
-        Ok(outcome) => Some(describe(&reference, &outcome, &format!("{tier:?}, a collection every {gc_stress} allocations"))),
-        Err(e) => Some(format!("{tier:?}: {e}")),
+    let partial = checks.off.iter().map(|&pass| (Tier::Without(pass), 0));
+    let overflows = text.contains(OVERFLOW) || reference.errors.contains(OVERFLOW);
+    let profiled = if checks.profiled && !overflows { PROFILED } else { &[] };
+    let mut exact: Option<Counts> = None;
+    whole.chain(partial).chain(profiled.iter().copied()).find_map(|(tier, gc_stress)| {
+        let how = format!("{tier:?}, a collection every {gc_stress} allocations");
+        match run(&map, code(tier), tier, gc_stress) {
+            Ok((outcome, _)) if outcome != reference => Some(describe(&reference, &outcome, &how)),
+            Ok((_, counts)) if tier.is_profiled() => match &exact {
+                Some(exact) => exact.difference(&counts).map(|found| format!("{how}: {found}")),
+                None => {
+                    exact = Some(counts);
+                    None
+                }
+            },
+            Ok(_) => None,
+            Err(e) => Some(format!("{how}: {e}")),
+        }
     })
 }
 
@@ -185,12 +274,12 @@ pub struct Disagreement {
     pub text: String,
 }
 
-/// Checks the program of one seed, and makes it smaller where it shows a difference; `report` hears of the difference first, because that can take long. `off`: as for [`difference`].
-pub fn check_seed(seed: u64, off: &[Pass], report: impl FnOnce(&str)) -> Option<Disagreement> {
+/// Checks the program of one seed, and makes it smaller where it shows a difference; `report` hears of the difference first, because that can take long.
+pub fn check_seed(seed: u64, checks: &Checks, report: impl FnOnce(&str)) -> Option<Disagreement> {
     let text = progen::generate(progen::Choices::from_seed(seed));
-    let found = difference(&text, off)?;
+    let found = difference(&text, checks)?;
     report(&found);
-    let text = progen::shrink(&text, |t| difference(t, off).is_some_and(|d| kind(&d) == kind(&found)));
-    let difference = difference(&text, off).unwrap_or(found);
+    let text = progen::shrink(&text, |t| difference(t, checks).is_some_and(|d| kind(&d) == kind(&found)));
+    let difference = difference(&text, checks).unwrap_or(found);
     Some(Disagreement { seed, difference, text })
 }

@@ -1,4 +1,4 @@
-//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none. What disagrees is made smaller, printed, and written to the folder (by default
+//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole] [--profiled]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none; with `--profiled` also what they count when every call is profiled. What disagrees is made smaller, printed, and written to the folder (by default
 //! `disagreements` in the current one); the exit code is then 1.
 
 use jit::opt::Pass;
@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn main() -> ExitCode {
-    let (flags, args): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
+    let (mut flags, args): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
+    let profiled = flags.iter().any(|flag| flag == "--profiled");
+    flags.retain(|flag| flag != "--profiled");
     let off: Option<fn(u64) -> Vec<Pass>> = match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Some(agree::passes_of),
         ["--all-passes"] => Some(|_| Pass::ALL.to_vec()),
@@ -17,7 +19,7 @@ fn main() -> ExitCode {
     };
     let mut args = args.into_iter();
     let (Some(seeds), Some(off)) = (args.next().as_deref().and_then(parse), off) else {
-        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes|--whole]");
+        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes|--whole] [--profiled]");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
@@ -28,9 +30,9 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
-            let off = off(seed);
+            let checks = agree::Checks { off: off(seed), profiled };
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
-            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &off, report)) {
+            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &checks, report)) {
                 found.fetch_add(1, Ordering::Relaxed);
                 let path = folder.join(format!("{seed}.lang"));
                 let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &d.text));

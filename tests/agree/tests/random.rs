@@ -1,11 +1,15 @@
 //! A short run of the check that `cargo run --release -p agree -- FROM..TO` makes at length.
 
-use agree::{check_seed, difference, on_large_stack, passes_of};
+use agree::{Checks, check_seed, difference, on_large_stack, passes_of};
 use jit::opt::Pass;
+
+fn checks(seed: u64) -> Checks {
+    Checks { off: passes_of(seed), profiled: true }
+}
 
 #[test]
 fn random_programs_agree() {
-    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, &passes_of(seed), |_| ()))).collect();
+    let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, &checks(seed), |_| ()))).collect();
     let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
 }
@@ -16,7 +20,7 @@ fn bytes_make_programs_too() {
     for length in [0, 1, 7, 50, 300] {
         let bytes: Vec<u8> = (0..length).map(|i| (i * 37 + length) as u8).collect();
         let text = progen::generate(progen::Choices::from_bytes(&bytes));
-        assert_eq!(on_large_stack(|| difference(&text, &passes_of(length))), None, "{length} bytes:\n{text}");
+        assert_eq!(on_large_stack(|| difference(&text, &checks(length))), None, "{length} bytes:\n{text}");
     }
 }
 

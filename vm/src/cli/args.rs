@@ -1,5 +1,8 @@
 //! The command line as data: what `clap` parses, prints as help and completes.
 
+use super::live::LiveArgs;
+use super::sampling::SamplingArgs;
+use crate::runtime::RuntimeOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jit::opt::PassSet;
 use std::num::NonZeroU32;
@@ -21,6 +24,10 @@ pub struct Cli {
 pub enum Command {
     /// Compile a program and run it
     Run(RunArgs),
+    /// Run a program profiled, and report what it called: hot functions, edges, call sites with several callees, contexts
+    ///
+    /// The report follows the program's own output on stdout. Without --profile, the mode is adaptive; the exit code is the program's.
+    Profile(ProfileArgs),
     /// Run a program and write every call and return of every thread to a file
     ///
     /// The program runs on the reference interpreter; its output and exit code are those of `vm run`. The trace is complete and exact: each call with its call
@@ -33,9 +40,16 @@ pub enum Command {
     /// and the file says that it was cut off. If the file cannot be begun, the program does not run. If it cannot be written later on (a full disk), the program
     /// runs to its end without it; the exit code is then 2, unless the program's own is not 0.
     Trace(TraceArgs),
+    /// Profile a recorded run: what a profiler would have seen of it, and at what cost
+    ///
+    /// All is as if the run were made again under the profiler, but for the cost, which is that of a model: 20 ns a call in a burst, 30 ns a stack walk and 1.5 ns each of its frames, 150 ns a tick.
+    /// The same trace, arguments and seed give the same profile. Without --profile it is the exact one.
+    ///
+    /// Of a trace that is damaged or was cut off, what stands before the damage is profiled; the exit code is then 2.
+    Replay(ReplayArgs),
     /// Compare two profiles: how much they agree, and which calls differ most
     Diff(DiffArgs),
-    /// Write a profile in another format
+    /// Write a profile, or the exact profile of a trace, in another format
     Convert(ConvertArgs),
     /// Report every error in the files, without running anything
     Check {
@@ -56,7 +70,7 @@ pub enum Command {
     Completions { shell: clap_complete::Shell },
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct RunArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -77,9 +91,14 @@ pub struct RunArgs {
     /// Report compile times, inlining, code size, collections, pauses, allocation and polls on stderr
     #[arg(long)]
     pub stats: bool,
-    /// Seed of everything that the VM itself draws at random
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    /// When the program ends, write address, length and name of each compiled function to /tmp/perf-PID.map, in the format of perf's maps
+    ///
+    /// perf itself looks there for code in anonymous memory only, and this machine code lies in a memory file.
+    #[cfg(feature = "native")]
+    #[arg(long)]
+    pub perf_map: bool,
     /// Run the verifier after each compiler stage
     #[arg(long)]
     pub verify: bool,
@@ -92,8 +111,72 @@ pub struct RunArgs {
 }
 
 #[derive(Args, Debug)]
+pub struct ProfileArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Drop what the program prints; its errors are shown
+    #[arg(long)]
+    pub quiet: bool,
+    /// Run the program again with every call counted, and tell how far the profile agrees with that
+    ///
+    /// What the program prints the second time is dropped. It finds its input at the end: a program that reads some does something else then.
+    #[arg(long)]
+    pub check: bool,
+    /// List so many of the hottest functions, edges, call sites and contexts
+    #[arg(long, value_name = "N", default_value_t = super::live::TOP)]
+    pub top: usize,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// A trace of vm trace, or of a program in recorders/
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Tell how far the profile agrees with that of another mode on the same run
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub compare: Option<CompareArg>,
+    /// What ticks come from, and the time that the cost is a part of
+    #[arg(long, value_enum, default_value_t = ClockArg::Stamps)]
+    pub clock: ClockArg,
+    /// How many units of the clock a second has
+    ///
+    /// Of stamps by default as the trace says, and 1000000000 where it does not know: the instructions that vm trace counts then pass about as fast as in compiled code.
+    /// Of calls by default 100000000, as compiled code makes them.
+    #[arg(long, value_name = "N")]
+    pub rate: Option<u64>,
+    /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// List so many of the hottest functions, edges, call sites and contexts
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CompareArg {
+    /// Every call and return
+    Exhaustive,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ClockArg {
+    /// The trace's time stamps
+    Stamps,
+    /// Each call with its return takes the same time
+    Calls,
+}
+
+#[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// A profile, as .json or .folded
+    /// A profile, as .json or .folded, or a trace, for its exact profile
     #[arg(value_name = "BEFORE")]
     pub before: PathBuf,
     #[arg(value_name = "AFTER")]
@@ -115,7 +198,7 @@ pub struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// A profile, as .json or .folded
+    /// A profile, as .json or .folded, or a trace, for its exact profile (with a CCT; vm replay has others)
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// The extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
@@ -124,7 +207,7 @@ pub struct ConvertArgs {
 }
 
 /// How much a program may take.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct MemoryArgs {
     /// Most memory the heap may take, with a suffix k, m or g
     ///
@@ -139,6 +222,25 @@ pub struct MemoryArgs {
     /// Stack of each of the program's threads
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m")]
     pub stack: u64,
+}
+
+impl MemoryArgs {
+    /// For a run with these arguments of the program that can be interrupted.
+    pub fn options(&self, args: &[String]) -> RuntimeOptions {
+        RuntimeOptions {
+            heap: self.heap,
+            nursery: self.nursery,
+            stack: self.stack,
+            args: args.to_vec(),
+            handle_interrupt: true,
+            ..RuntimeOptions::default()
+        }
+    }
+
+    /// Stack of a thread, as far as the machine can address it.
+    pub fn stack(&self) -> usize {
+        usize::try_from(self.stack).unwrap_or(usize::MAX)
+    }
 }
 
 #[derive(Args, Debug)]
@@ -220,6 +322,14 @@ pub enum TierArg {
 }
 
 impl TierArg {
+    /// Calls may be replaced by the code they go to.
+    pub fn inlines(self) -> bool {
+        #[cfg(feature = "native")]
+        return self == TierArg::Opt;
+        #[cfg(not(feature = "native"))]
+        false
+    }
+
     fn best() -> Self {
         #[cfg(feature = "native")]
         return TierArg::Baseline;

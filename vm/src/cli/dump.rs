@@ -12,12 +12,12 @@ use crate::source::{Origin, SourceMap};
 use crate::syntax::{self, Positions};
 use jit::ir::{FuncId, Module, printer};
 use jit::opt::Optimized;
+use jit::opt::Probes;
 use profiler::oracle::{InlineDecision, Verdict};
 
 pub fn run(args: &DumpArgs) -> u8 {
     if let Err(message) = fits(args) {
-        text::complain(&format!("error: {message}\n"));
-        return super::FAILURE;
+        return text::fail(message);
     }
     match args.stage {
         Stage::Tokens | Stage::Ast => syntax(args),
@@ -48,7 +48,7 @@ fn fits(args: &DumpArgs) -> Result<(), &'static str> {
 
 /// What the optimizer makes of the program.
 fn optimized(module: Module, args: &DumpArgs) -> Optimized {
-    let optimized = optimize(module, &args.opt, false);
+    let optimized = optimize(module, &args.opt, Probes::None, false);
     if args.opt.time_passes {
         text::complain(&time_table(&optimized));
     }
@@ -174,9 +174,6 @@ fn native(args: &DumpArgs) -> u8 {
         });
     match dumped {
         Ok(out) => text::print(&out),
-        Err(message) => {
-            text::complain(&format!("error: {message}\n"));
-            super::FAILURE
-        }
+        Err(message) => text::fail(message),
     }
 }

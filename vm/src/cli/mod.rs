@@ -5,10 +5,17 @@ mod check;
 mod compile;
 mod dump;
 mod fmt;
+mod live;
 mod optimize;
+#[cfg(feature = "native")]
+mod perf_map;
+mod profile;
 mod profiles;
+mod progress;
+mod replay;
 mod report;
 mod run;
+mod sampling;
 mod text;
 mod trace;
 
@@ -40,7 +47,9 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Profile(args) => profile::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Replay(args) => replay::run(&args),
         Command::Diff(args) => profiles::compare(&args),
         Command::Convert(args) => profiles::convert(&args),
         Command::Check { files } => check::run(&files),

@@ -6,18 +6,18 @@ use super::args::{InlineArg, OptArgs};
 use crate::runtime::Symbols;
 use crate::source::SourceMap;
 use jit::ir::{CallSiteId, FuncId, Module};
-use jit::opt::{self, Optimized, Options, PassSet, Timing};
+use jit::opt::{self, Optimized, Options, PassSet, Probes, Timing};
 use profiler::oracle::{InlineDecision, NoInlining, Oracle, StaticOracle, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `verify`: check the code after each pass, also in release builds.
-pub fn optimize(module: Module, args: &OptArgs, verify: bool) -> Optimized {
+pub fn optimize(module: Module, args: &OptArgs, probes: Probes, verify: bool) -> Optimized {
     let oracle: &dyn Oracle = match args.inline.unwrap_or(InlineArg::Static) {
         InlineArg::None => &NoInlining,
         InlineArg::Static => &StaticOracle::default(),
     };
-    let options = Options { passes: args.passes.unwrap_or(PassSet::ALL), verify: verify || cfg!(debug_assertions) };
+    let options = Options { passes: args.passes.unwrap_or(PassSet::ALL), verify: verify || cfg!(debug_assertions), probes };
     opt::optimize(module, oracle, &options)
 }
 

@@ -1,32 +1,45 @@
 //! `vm diff` and `vm convert`: profiles as files.
 //!
-//! In: profiles in a format that can be read. Out: what differs, on stdout; the same profile in another format.
+//! In: profiles in a format that can be read, or traces. Out: what differs, on stdout; the same profile in another format.
 
 use super::args::{ConvertArgs, DiffArgs};
-use super::text;
+use super::{replay, text};
 use profiler::diff::{DiffOptions, diff};
-use profiler::export::{self, ExportError};
+use profiler::export::{self, Format};
+use profiler::profile::Profile;
+use std::path::Path;
 
 /// Prints how two profiles differ; differences are no failure.
 pub fn compare(args: &DiffArgs) -> u8 {
-    let (before, after) = match (export::read(&args.before), export::read(&args.after)) {
+    let ((before, first), (after, second)) = match (read(&args.before, args.json), read(&args.after, args.json)) {
         (Ok(before), Ok(after)) => (before, after),
         // Both files may be wrong: all errors are shown.
-        (before, after) => return [before.err(), after.err()].into_iter().flatten().map(fail).max().unwrap_or(super::FAILURE),
+        (before, after) => {
+            return [before.err(), after.err()].iter().flatten().map(text::fail).max().unwrap_or(super::FAILURE);
+        }
     };
     let defaults = DiffOptions::default();
     let thresholds = if args.thresholds.is_empty() { defaults.thresholds } else { args.thresholds.clone() };
     let found = diff(&before, &after, &DiffOptions { thresholds, changes: args.changes.unwrap_or(defaults.changes) });
-    if args.json { text::print(&(found.to_json() + "\n")) } else { text::print(&found.to_string()) }
+    let printed = if args.json { text::print(&(found.to_json() + "\n")) } else { text::print(&found.to_string()) };
+    printed.max(first).max(second)
 }
 
 pub fn convert(args: &ConvertArgs) -> u8 {
-    let written =
-        export::Format::of(&args.output).and_then(|_| export::read(&args.input)).and_then(|profile| export::write(&profile, &args.output));
-    written.map_or_else(fail, |()| 0)
+    let written = Format::of(&args.output).map_err(|error| error.to_string()).and_then(|_| {
+        let (profile, code) = read(&args.input, false)?;
+        export::write(&profile, &args.output).map_err(|error| error.to_string())?;
+        Ok(code)
+    });
+    written.unwrap_or_else(|error| text::fail(&error))
 }
 
-fn fail(error: ExportError) -> u8 {
-    text::complain(&format!("error: {error}\n"));
-    super::FAILURE
+/// A profile, or the exact one of a trace. With it the exit code: only a part of a trace may be readable, which is told here.
+fn read(path: &Path, quiet: bool) -> Result<(Profile, u8), String> {
+    if Format::of(path).is_ok() {
+        return export::read(path).map(|profile| (profile, 0)).map_err(|error| error.to_string());
+    }
+    let hint = |error| format!("{error}\nhint: profiles are read from .json and .folded files, traces from all others");
+    let (profile, damage) = replay::exact(path, quiet).map_err(hint)?;
+    Ok((profile, damage.map_or(0, |damage| replay::complain(path, &damage))))
 }

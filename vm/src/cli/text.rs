@@ -13,16 +13,19 @@ pub fn print(text: &str) -> u8 {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => 0,
         Err(e) if e.kind() == ErrorKind::BrokenPipe => CLOSED,
-        Err(e) => {
-            complain(&format!("error: cannot write to the standard output: {e}\n"));
-            super::FAILURE
-        }
+        Err(e) => fail(format!("cannot write to the standard output: {e}")),
     }
 }
 
 /// Writes to stderr; where that fails there is nobody to tell.
 pub fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Says on stderr what is wrong. Gives the exit code.
+pub fn fail(error: impl std::fmt::Display) -> u8 {
+    complain(&format!("error: {error}\n"));
+    super::FAILURE
 }
 
 /// Prints errors of the front end to stderr, coloured on a terminal unless `NO_COLOR` is set.

@@ -4,8 +4,8 @@
 
 use super::args::TraceArgs;
 use super::compile::{Compiled, compile};
-use super::text;
-use crate::runtime::{InterpreterEngine, Recorder, Runtime, RuntimeOptions, names};
+use super::text::fail;
+use crate::runtime::{InterpreterEngine, Recorder, Runtime, names};
 use jit::layout::Layout;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,58 +16,41 @@ pub fn run(args: TraceArgs) -> u8 {
     let Some(Compiled { map, module, .. }) = compile(&args.file, false) else { return super::FAILURE };
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension("trace"));
     if map.files().any(|(_, file)| is_same(&path, &file.path)) {
-        return fail(&format!("{} is a source of the program, which the trace would replace: choose another file with -o", path.display()));
+        return fail(format!("{} is a source of the program, which the trace would replace: choose another file with -o", path.display()));
     }
     let program = names::program(&module, &map);
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
-    let runtime = match Runtime::new(module, layout, Box::new(map), options(&args)) {
+    let runtime = match Runtime::new(module, layout, Box::new(map), args.memory.options(&args.args)) {
         Ok(runtime) => runtime,
-        Err(e) => return fail(&e.to_string()),
+        Err(e) => return fail(e),
     };
     let file = match File::create(&path) {
         Ok(file) => file,
-        Err(e) => return fail(&format!("cannot create {}: {e}", path.display())),
+        Err(e) => return fail(format!("cannot create {}: {e}", path.display())),
     };
     let recorder = match Recorder::new(Box::new(file), &program, args.stamps) {
         Ok(recorder) => recorder,
-        Err(e) => return fail(&format!("{}: {e}", path.display())),
+        Err(e) => return fail(format!("{}: {e}", path.display())),
     };
-    let stack = usize::try_from(args.memory.stack).unwrap_or(usize::MAX);
-    let engine = InterpreterEngine::new(&runtime.module, &runtime.layout, stack).recorded_by(recorder.clone());
+    let engine = InterpreterEngine::new(&runtime.module, &runtime.layout, args.memory.stack()).recorded_by(recorder.clone());
     let outcome = runtime.run_main(Arc::new(engine));
     let recorded = recorder.finish();
     let code = match outcome {
         Ok(status) => status.code,
-        Err(e) => return fail(&e.to_string()),
+        Err(e) => return fail(e),
     };
     match recorded {
         Ok(()) => code,
         Err(e) => {
-            let failure = fail(&format!("{}: {e}; the program ran to its end, its trace ends before", path.display()));
+            let failure = fail(format!("{}: {e}; the program ran to its end, its trace ends before", path.display()));
             if code == 0 { failure } else { code }
         }
     }
-}
-
-fn fail(message: &str) -> u8 {
-    text::complain(&format!("error: {message}\n"));
-    super::FAILURE
 }
 
 /// Whether both are there and are one file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| -> Option<PathBuf> { path.canonicalize().ok() };
     real(a).is_some_and(|a| real(b) == Some(a))
-}
-
-fn options(args: &TraceArgs) -> RuntimeOptions {
-    RuntimeOptions {
-        heap: args.memory.heap,
-        nursery: args.memory.nursery,
-        stack: args.memory.stack,
-        args: args.args.clone(),
-        handle_interrupt: true,
-        ..RuntimeOptions::default()
-    }
 }

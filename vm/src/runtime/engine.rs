@@ -3,6 +3,7 @@
 //! An engine enters functions on the current OS thread, and knows where the references in a stopped thread's frames are and which functions they belong to.
 
 use super::host::ThreadHost;
+use super::profiling::interpreted::ThreadCalls;
 use super::recorder::Recorder;
 use super::thread::Thread;
 use jit::interp::{Interpreter, Slot};
@@ -25,6 +26,11 @@ pub trait Frames {
 pub trait Engine: Frames + Send + Sync {
     /// Calls a function on the current thread, which is Running. Gives its result (0 if it has none), or leaves the error pending in the context.
     fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown>;
+
+    /// Its code meets yield points, at which a thread's sampler can be asked; the interpreter says each call instead.
+    fn samples_at_yield_points(&self) -> bool {
+        false
+    }
 }
 
 /// The reference interpreter as an engine.
@@ -63,9 +69,12 @@ impl Frames for InterpreterEngine {
 
 impl Engine for InterpreterEngine {
     fn run(&self, thread: &Thread, func: FuncId, args: &[Slot]) -> Result<Slot, Thrown> {
-        let result = match &self.recorder {
-            None => self.interpreter.run(&mut ThreadHost::new(thread), func, args),
-            Some(recorder) => self.interpreter.run(&mut ThreadHost::heard_by(thread, recorder.thread(thread.id)), func, args),
+        let result = match (&self.recorder, &thread.runtime.options.profiler) {
+            (Some(recorder), _) => self.interpreter.run(&mut ThreadHost::heard_by(thread, recorder.thread(thread.id)), func, args),
+            (None, Some(profiler)) => {
+                self.interpreter.run(&mut ThreadHost::heard_by(thread, ThreadCalls::new(profiler, thread.id)), func, args)
+            }
+            (None, None) => self.interpreter.run(&mut ThreadHost::new(thread), func, args),
         };
         result.map(|r| r.unwrap_or(0))
     }

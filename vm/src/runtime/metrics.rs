@@ -36,6 +36,7 @@ metrics! {
     stop_wait_nanos "safepoint.wait" "ns" "from asking for a stop until every thread had stopped";
     polls_taken "yield.taken" "count" "yield points that took the slow path";
     ticks "yield.ticks" "count" "ticks of the timer that found a thread running";
+    ticks_merged "yield.ticks_merged" "count" "ticks of the timer that found an earlier one waiting";
     threads "threads.started" "count" "threads started, the main one included";
     mutex_waits "mutex.parked" "count" "lock operations that had to park";
 }

@@ -18,6 +18,7 @@ mod threads;
 pub mod engine;
 mod host;
 pub mod names;
+pub mod profiling;
 pub mod recorder;
 
 mod builtins;

@@ -45,7 +45,7 @@ pub fn addresses(runtime: &Runtime) -> Addresses {
 
 /// What the runtime does for compiled code.
 pub fn functions() -> RuntimeFns {
-    RuntimeFns { yield_slow, new_object, new_array, barrier, trap, builtins: builtins::table() }
+    RuntimeFns { yield_slow, call_slow, new_object, new_array, barrier, trap, builtins: builtins::table() }
 }
 
 impl Frames for NativeEngine {
@@ -65,11 +65,20 @@ impl Engine for NativeEngine {
         // SAFETY: the thread's own context, limits set before it first ran; the caller passes arguments that fit.
         unsafe { self.engine.enter(thread.context(), func, args) }
     }
+
+    fn samples_at_yield_points(&self) -> bool {
+        true
+    }
 }
 
 unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
     // SAFETY: compiled code passes its thread's context.
     unsafe { Thread::from_context(ctx) }.yield_slow();
+}
+
+unsafe extern "C" fn call_slow(ctx: *mut ThreadContext) {
+    // SAFETY: as above.
+    unsafe { Thread::from_context(ctx) }.on_call();
 }
 
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {

@@ -24,6 +24,7 @@ pub enum Output {
     Stdout,
     Stderr,
     Buffer(Arc<Mutex<Vec<u8>>>),
+    Nowhere,
 }
 
 impl Output {
@@ -46,6 +47,7 @@ impl Output {
                 buffer.lock().unwrap_or_else(|e| e.into_inner()).extend_from_slice(bytes);
                 Ok(())
             }
+            Output::Nowhere => Ok(()),
         }
     }
 
@@ -53,7 +55,7 @@ impl Output {
         match self {
             Output::Stdout => io::stdout().is_terminal(),
             Output::Stderr => io::stderr().is_terminal(),
-            Output::Buffer(_) => false,
+            Output::Buffer(_) | Output::Nowhere => false,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::input::{Input, Reader};
 use super::metrics::Metrics;
 use super::monitor::Monitors;
 use super::output::{Output, Writers};
+use super::profiling::Profiler;
 use super::safepoint::World;
 use super::statics::Statics;
 use super::symbols::Symbols;
@@ -38,8 +39,10 @@ pub struct RuntimeOptions {
     pub verify_heap: bool,
     /// A line to stderr for each collection.
     pub gc_log: bool,
-    /// Between two ticks of the timer.
+    /// Between two ticks of the timer, where no profiler has an interval of its own.
     pub tick: Duration,
+    /// Who samples the program's calls.
+    pub profiler: Option<Arc<Profiler>>,
     /// How long the program may run; `None`: as long as it wants. For checks of programs that may not end: what its threads hold stays until the process ends.
     pub time_limit: Option<Duration>,
     /// What `args()` gives.
@@ -61,6 +64,7 @@ impl Default for RuntimeOptions {
             verify_heap: false,
             gc_log: false,
             tick: tuning::DEFAULT_TICK,
+            profiler: None,
             time_limit: None,
             args: Vec::new(),
             output: Output::Stdout,
@@ -212,14 +216,13 @@ impl Runtime {
         if self.options.handle_interrupt {
             super::interrupt::watch(self);
         }
-        let (world, tick) = (self.world.clone(), self.options.tick);
-        let timer = std::thread::Builder::new().name("timer".into()).stack_size(64 << 10).spawn(move || world.run_timer(tick));
-        timer.map_err(|e| StartError::NoThread { cause: e.to_string() })?;
+        self.start_timer().map_err(|e| StartError::NoThread { cause: e.to_string() })?;
         self.start_main_thread().map_err(|e| StartError::NoThread { cause: e.to_string() })?;
         let mut status = self.status.lock().unwrap_or_else(|e| e.into_inner());
         loop {
             if let Some(status) = *status {
                 self.world.close();
+                self.finish_profile();
                 return Ok(status);
             }
             status = match self.options.time_limit.map(|limit| limit.saturating_sub(self.start.elapsed())) {
@@ -231,6 +234,32 @@ impl Runtime {
                 Some(left) => self.ended.wait_timeout(status, left).unwrap_or_else(|e| e.into_inner()).0,
             };
         }
+    }
+
+    fn start_timer(&self) -> std::io::Result<()> {
+        let world = self.world.clone();
+        let run: Box<dyn FnOnce() + Send> = match &self.options.profiler {
+            Some(profiler) if profiler.has_timer() => {
+                let (mut interval, profiler) = (profiler.ticks(), profiler.clone());
+                Box::new(move || world.run_timer(&mut interval, || profiler.cycles()))
+            }
+            _ => {
+                let tick = self.options.tick;
+                Box::new(move || world.run_timer(|| tick, || 0))
+            }
+        };
+        std::thread::Builder::new().name("timer".into()).stack_size(64 << 10).spawn(run).map(drop)
+    }
+
+    /// The world is closed: takes over what the threads that are left have sampled.
+    fn finish_profile(&self) {
+        let Some(profiler) = &self.options.profiler else { return };
+        #[cfg(feature = "native")]
+        self.world.at_rest(&mut |thread| {
+            // SAFETY: the thread never runs again.
+            unsafe { thread.finish_profile() }
+        });
+        profiler.finish();
     }
 
     pub fn engine(&self) -> &Arc<dyn Engine> {

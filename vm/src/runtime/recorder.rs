@@ -61,7 +61,7 @@ impl Recorder {
     /// # Errors
     /// The header cannot be written.
     pub fn new(out: Box<dyn Write + Send>, program: &Program, stride: NonZeroU32) -> Result<Arc<Self>, WriteError> {
-        let writer = TraceWriter::new(out, Clock::STEPS, program)?;
+        let writer = TraceWriter::new(out, Clock::Steps, program)?;
         let sink = Mutex::new(Sink::Open(Box::new(writer)));
         Ok(Arc::new(Recorder { clock: AtomicU64::new(0), stride, buffers: Mutex::default(), sink }))
     }

@@ -111,7 +111,7 @@ impl World {
 
     fn one_less_running(&self, state: &mut State) {
         state.running -= 1;
-        if state.stop && state.running == 0 {
+        if (state.stop || state.closed) && state.running == 0 {
             self.stopped.notify_all();
         }
     }
@@ -189,6 +189,7 @@ impl World {
         self.one_more_running(&mut state);
         // SAFETY: the caller's thread is alive.
         thread.unpoison();
+        thread.keep_recording();
         self.resumed.notify_all();
         Some(result)
     }
@@ -204,29 +205,52 @@ impl World {
         self.timer.notify_all();
     }
 
-    /// The timer's life: ticks every running thread each `interval`; sleeps while none runs; returns when the world is closed.
-    pub fn run_timer(&self, interval: Duration) {
+    /// Once the world is closed: waits until no thread runs, but not for long, and gives `f` those that never run again.
+    pub fn at_rest(&self, f: &mut dyn FnMut(&Thread)) {
+        /// Yield points are close to each other; if no thread meets one for so long, those that run are in loops of builtins.
+        const PATIENCE: Duration = Duration::from_millis(500);
         let mut state = self.lock();
-        let mut next = Instant::now() + interval;
+        assert!(state.closed, "threads come to rest when the world is closed");
+        loop {
+            let running = state.running;
+            state = self.stopped.wait_timeout_while(state, PATIENCE, |state| state.running > 0).unwrap_or_else(|e| e.into_inner()).0;
+            if state.running == 0 || state.running == running {
+                break;
+            }
+        }
+        for &thread in &state.threads {
+            // SAFETY: registered threads are alive.
+            let thread = unsafe { &*thread };
+            if !thread.state.is(ThreadState::Running) {
+                f(thread);
+            }
+        }
+    }
+
+    /// The timer's life: ticks every running thread, the next time after as long as `interval` says; sleeps while none runs; returns when the world is closed. `now`: the time that a tick is raised at, for whoever notices it.
+    pub fn run_timer(&self, mut interval: impl FnMut() -> Duration, now: impl Fn() -> u64) {
+        let mut state = self.lock();
+        let mut next = Instant::now() + interval();
         while !state.closed {
             if state.running == 0 {
                 state.timer_idle = true;
                 state = self.wait(&self.timer, state);
-                next = Instant::now() + interval;
+                next = Instant::now() + interval();
                 continue;
             }
-            let now = Instant::now();
-            if now < next {
-                state = self.timer.wait_timeout(state, next - now).unwrap_or_else(|e| e.into_inner()).0;
+            let at = Instant::now();
+            if at < next {
+                state = self.timer.wait_timeout(state, next - at).unwrap_or_else(|e| e.into_inner()).0;
                 continue;
             }
             // Missed ticks are not made up for.
-            next = (next + interval).max(now);
+            next = (next + interval()).max(at);
+            let raised = now();
             for &thread in &state.threads {
                 // SAFETY: registered threads are alive.
                 let thread = unsafe { &*thread };
                 if thread.state.is(ThreadState::Running) {
-                    thread.set_tick();
+                    thread.set_tick(raised);
                     self.metrics.ticks.add(1);
                 }
             }

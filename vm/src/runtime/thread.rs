@@ -5,6 +5,8 @@
 
 use super::heap::object::*;
 use super::heap::{LargeResult, Want};
+#[cfg(feature = "native")]
+use super::profiling::thread::ThreadProfiler;
 use super::program::Runtime;
 use super::safepoint::StateCell;
 use super::{metrics, tuning};
@@ -14,7 +16,7 @@ use jit::ir::ClassId;
 use jit::layout::{ARRAY_LENGTH, ClassDesc, Shape};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// A program thread's number: 0 for the main thread, never used again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -44,8 +46,13 @@ pub struct Thread {
     pub id: ThreadId,
     pub runtime: Arc<Runtime>,
     pub state: StateCell,
-    /// Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
-    tick: AtomicBool,
+    /// When the tick was raised that waits for the thread, in the profiler's cycles, at least 1; 0: none does. Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
+    tick: AtomicU64,
+    /// Cycles of the profiler's clock that the thread has stood blocked.
+    blocked: Cell<u64>,
+    /// While the thread runs compiled code that is profiled.
+    #[cfg(feature = "native")]
+    profile: UnsafeCell<Option<ThreadProfiler>>,
     handles: UnsafeCell<Vec<u64>>,
     remembered: UnsafeCell<Vec<usize>>,
     /// The interpreter's, while it runs.
@@ -70,7 +77,10 @@ impl Thread {
             id,
             runtime,
             state: StateCell::new(),
-            tick: AtomicBool::new(false),
+            tick: AtomicU64::new(0),
+            blocked: Cell::new(0),
+            #[cfg(feature = "native")]
+            profile: UnsafeCell::new(None),
             handles: UnsafeCell::new(Vec::new()),
             remembered: UnsafeCell::new(Vec::new()),
             stack: Cell::new(std::ptr::null()),
@@ -157,9 +167,11 @@ impl Thread {
         ctx.yield_flag.store(0, SeqCst);
     }
 
-    /// The timer's tick.
-    pub fn set_tick(&self) {
-        self.tick.store(true, SeqCst);
+    /// The timer's tick, raised at this time. One that finds another waiting is lost.
+    pub fn set_tick(&self, raised: u64) {
+        if self.tick.compare_exchange(0, raised.max(1), SeqCst, SeqCst).is_err() {
+            self.metrics().ticks_merged.add(1);
+        }
         self.poison();
     }
 
@@ -168,20 +180,80 @@ impl Thread {
         // First re-arm, then look: whoever asks afterwards poisons anew.
         self.unpoison();
         self.runtime.metrics.polls_taken.add(1);
-        if self.tick.swap(false, SeqCst) {
-            self.on_tick();
-        }
+        let raised = self.tick.swap(0, SeqCst);
+        self.yielded((raised > 0).then_some(raised));
         self.runtime.world.poll(self);
     }
 
-    /// A timer tick reached this thread at a yield point. What samples the stack belongs here.
-    fn on_tick(&self) {}
+    // --- profiling
+
+    #[cfg(not(feature = "native"))]
+    fn yielded(&self, _raised: Option<u64>) {}
+
+    /// At a yield point, perhaps with a timer tick.
+    #[cfg(feature = "native")]
+    fn yielded(&self, raised: Option<u64>) {
+        // SAFETY: on the thread itself, outside compiled code; nothing that the profiler calls comes back here.
+        let Some(profile) = (unsafe { &mut *self.profile.get() }) else { return };
+        if !profile.counts_calls() {
+            // SAFETY: the thread's own context.
+            unsafe { profile.uncounted(self.context(), raised, self.blocked.get()) };
+            self.keep_recording();
+        } else if let Some(raised) = raised {
+            // SAFETY: as above.
+            unsafe { profile.tick(self.context(), raised) };
+        }
+    }
+
+    /// During a burst of code that counts no calls, each entry has to find the limit poisoned: to be called on the thread itself after it was unpoisoned.
+    pub fn keep_recording(&self) {
+        if !self.ctx().entry_end.is_null() {
+            self.ctx().stack_limit.store(u64::MAX, SeqCst);
+        }
+    }
+
+    /// The countdown of calls has run out at a prologue.
+    #[cfg(feature = "native")]
+    pub fn on_call(&self) {
+        // SAFETY: as above.
+        if let Some(profile) = unsafe { &mut *self.profile.get() } {
+            // SAFETY: as above.
+            unsafe { profile.call(self.context()) };
+        }
+    }
+
+    /// Before the thread runs compiled code that counts its calls.
+    #[cfg(feature = "native")]
+    pub fn start_profile(&self) {
+        let Some(profiler) = &self.runtime.options.profiler else { return };
+        let mut profile = profiler.thread(super::profiling::thread_id(self.id));
+        // SAFETY: the thread's own context.
+        unsafe { profile.start(self.context()) };
+        // SAFETY: on the thread itself; the borrow ends here.
+        unsafe { *self.profile.get() = Some(profile) };
+    }
+
+    /// Hands over what the profile of the thread has not handed over yet.
+    ///
+    /// # Safety
+    /// On the thread itself, or one that never runs again.
+    #[cfg(feature = "native")]
+    pub unsafe fn finish_profile(&self) {
+        // SAFETY: by contract.
+        if let Some(mut profile) = unsafe { (*self.profile.get()).take() } {
+            // SAFETY: by contract.
+            unsafe { profile.finish(self.context()) };
+        }
+    }
 
     /// Runs `f`, which may take long and touches no object, while the thread counts as stopped.
     pub fn blocked<R>(&self, f: impl FnOnce() -> R) -> R {
+        let cycles = || self.runtime.options.profiler.as_ref().map_or(0, |profiler| profiler.cycles());
+        let began = cycles();
         self.runtime.world.enter_blocked(self);
         let result = f();
         self.runtime.world.leave_blocked(self);
+        self.blocked.set(self.blocked.get() + cycles().saturating_sub(began));
         result
     }
 

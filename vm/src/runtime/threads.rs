@@ -166,6 +166,10 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     thread.set_stack_limit(stack_end(stack) + tuning::STACK_SLACK as u64);
     let runtime = thread.runtime.clone();
     runtime.world.leave_blocked(&thread);
+    #[cfg(feature = "native")]
+    if runtime.engine().samples_at_yield_points() {
+        thread.start_profile();
+    }
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&runtime, &thread)));
     let Ok(status) = result else {
         // A bug. The message has been printed; what this thread held may be broken, so nothing of the program goes on. The thread's data stays, for it is still registered.
@@ -174,7 +178,12 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
         std::mem::forget(thread);
         return;
     };
+    #[cfg(feature = "native")]
     // SAFETY: the caller's own thread.
+    unsafe {
+        thread.finish_profile();
+    }
+    // SAFETY: as above.
     let remembered = unsafe { thread.give_up_buffer() };
     runtime.heap.remember_all(remembered);
     runtime.world.unregister(&thread);

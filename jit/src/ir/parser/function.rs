@@ -197,6 +197,7 @@ impl<'a> Parser<'a> {
             "bconst" => Op::BConst(self.bool()?),
             "null" => Op::Null,
             "poll" => Op::Poll,
+            "probe" => Op::Probe,
             "str_const" => Op::StrConst(self.use_id()?),
             "icmp" => {
                 let cmp = self.mnemonic("a comparison (eq, ne, lt, le, gt, ge, ult)")?;

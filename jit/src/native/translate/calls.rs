@@ -65,8 +65,7 @@ impl Translator<'_, '_> {
     /// In a cold block, calls a stub without operands. In a `Try` its error goes to the landing pad, and a new block is current afterwards.
     pub(super) fn call_stub(&mut self, stub: Stub, kind: SiteKind) {
         self.mark(kind);
-        if stub == Stub::Barrier {
-            // Neither throws nor stops.
+        if stub.is_silent() {
             let callee = self.stub(stub);
             self.b.ins().call(callee, &[]);
         } else {

@@ -104,6 +104,6 @@ fn gives_object(op: &Op) -> bool {
 
 /// Whether it matters on which side of the operation an error is thrown.
 fn can_be_seen(op: &Op) -> bool {
-    let writes = matches!(op, Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::CallBuiltin { .. } | Op::Poll);
-    writes || op.may_throw()
+    let writes = matches!(op, Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::CallBuiltin { .. });
+    writes || matches!(op, Op::Poll | Op::Probe) || op.may_throw()
 }

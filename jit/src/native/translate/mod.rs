@@ -23,7 +23,7 @@ mod sites;
 
 pub use sites::{Site, Sites};
 
-use super::api::{Addresses, Options};
+use super::api::{Addresses, Options, Profiling};
 use super::stubs::Stub;
 use super::tables::SiteKind;
 use super::trap::TrapKind;
@@ -212,6 +212,9 @@ impl<'a> Translator<'a, '_> {
             }
         }
         self.check_stack();
+        if self.env.options.profiling != Profiling::Off {
+            self.count_call(SiteKind::Entry);
+        }
         for &block in order {
             if let Some(clif) = self.blocks[block].expand() {
                 self.b.switch_to_block(clif);
@@ -375,6 +378,23 @@ impl<'a> Translator<'a, '_> {
         self.enter(on);
     }
 
+    /// Where a call has begun: takes it off those that are left.
+    ///
+    /// Load and store at one address become one instruction, if nobody else uses what was loaded. So the sign is loaded again, as a byte, which Cranelift takes for another place: cheaper than to keep the number in a register.
+    fn count_call(&mut self, kind: SiteKind) {
+        self.mark(kind);
+        let (context, flags) = (self.b.ins().get_pinned_reg(types::I64), MemFlagsData::trusted());
+        let calls = self.b.ins().load(types::I64, flags, context, offset::CALLS_LEFT);
+        let left = self.b.ins().iadd_imm_s(calls, -1);
+        self.b.ins().store(flags, left, context, offset::CALLS_LEFT);
+        let high = self.b.ins().load(types::I8, flags, context, offset::CALLS_LEFT + 7);
+        let seen = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, high, 0);
+        let on = self.branch_to_cold(seen);
+        self.call_stub(Stub::Call, kind);
+        self.b.ins().jump(on, &[]);
+        self.enter(on);
+    }
+
     fn op(&mut self, op: &Op) -> Option<Value> {
         match *op {
             Op::IConst(v) => Some(self.iconst(v)),
@@ -414,6 +434,12 @@ impl<'a> Translator<'a, '_> {
             Op::Call { .. } | Op::CallVirtual { .. } | Op::CallBuiltin { .. } => self.call(op),
             Op::Poll => {
                 self.poll();
+                None
+            }
+            Op::Probe => {
+                if self.env.options.profiling == Profiling::Inlined {
+                    self.count_call(SiteKind::Probe);
+                }
                 None
             }
         }

@@ -20,6 +20,8 @@ pub fn weight(func: &Function, block: Block) -> u32 {
 fn of(op: &Op) -> u32 {
     match op {
         Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null => 0,
+        // The same code is copied with probes as without.
+        Op::Probe => 0,
         Op::Poll => 1,
         _ if op.is_safepoint() => SAFEPOINT,
         _ => 1,

@@ -74,7 +74,7 @@ pub fn run(func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, decisions
     if accepted.is_empty() {
         return false;
     }
-    splice(func, cx.module, &accepted);
+    splice(func, cx.module, &accepted, cx.probes);
     true
 }
 

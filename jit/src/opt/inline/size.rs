@@ -1,6 +1,7 @@
 //! How large code is, for policies: about one for each machine instruction that does work.
 //!
-//! In: a function. Out: the sum of its operations' weights. Constants become operands, jumps mostly vanish, and a null check is part of the access behind it: they weigh nothing.
+//! In: a function. Out: the sum of its operations' weights. Constants become operands, jumps mostly vanish, and a null check is part of the access behind it: they weigh nothing. Nor do probes: the same calls are to be inlined with
+//! them as without.
 
 use crate::ir::*;
 
@@ -24,7 +25,7 @@ fn terminator(terminator: &Terminator) -> u32 {
 
 fn operation(op: &Op) -> u32 {
     match op {
-        Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::NullCheck(_) => 0,
+        Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::NullCheck(_) | Op::Probe => 0,
         Op::CheckBounds(..) => 2,
         Op::InstanceOf(..) | Op::CheckCast(..) | Op::HasClass(..) => 3,
         Op::StoreField { barrier, .. } | Op::StoreElem(.., barrier) => match barrier {

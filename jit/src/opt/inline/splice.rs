@@ -6,11 +6,13 @@
 //!   callee without return nothing is reached.
 //! - Where the call is a `Try`'s, whatever would leave the callee by an error takes the `Try`'s unwind edge: operations become `Try`s, `Throw` becomes a jump (behind a check: to throw null is a NullError). Its
 //!   returns take the normal edge.
+//! - Where the caller wants [`Probes`], one stands before each body.
 //! - Bodies are those of the module, never the one that is being changed: a function that calls itself gets one more round of its loop.
 
 use super::positions::Positions;
 use crate::ir::rewrite::{Aliases, reachable_blocks};
 use crate::ir::*;
+use crate::opt::Probes;
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Direct calls whose callees have bodies, in blocks that can be reached.
@@ -34,9 +36,9 @@ impl Accepted {
     }
 }
 
-pub fn splice(func: &mut Function, module: &Module, accepted: &Accepted) {
+pub fn splice(func: &mut Function, module: &Module, accepted: &Accepted, probes: Probes) {
     let blocks = std::mem::take(&mut func.layout);
-    let mut splicer = Splicer { func, module, accepted, layout: Vec::new(), aliases: Aliases::default() };
+    let mut splicer = Splicer { func, module, accepted, probes, layout: Vec::new(), aliases: Aliases::default() };
     blocks.into_iter().for_each(|b| splicer.block(b));
     let Splicer { layout, aliases, .. } = splicer;
     func.layout = layout;
@@ -47,6 +49,7 @@ struct Splicer<'a> {
     func: &'a mut Function,
     module: &'a Module,
     accepted: &'a Accepted,
+    probes: Probes,
     layout: Vec<Block>,
     aliases: Aliases,
 }
@@ -101,6 +104,9 @@ impl Splicer<'_> {
             values: SecondaryMap::with_capacity(callee.values.len()),
             blocks: SecondaryMap::with_capacity(callee.blocks.len()),
         };
+        if copy.splicer.probes == Probes::Inlined {
+            copy.probe(at);
+        }
         copy.name(at, args);
         copy.body(&ways)
     }
@@ -131,6 +137,13 @@ struct Copy<'a, 'b> {
 }
 
 impl Copy<'_, '_> {
+    /// At the position of the callee itself, so that its chain of frames begins with the callee.
+    fn probe(&mut self, at: Block) {
+        let loc = self.loc(self.callee.loc);
+        let inst = self.splicer.func.insts.push(InstData { op: Op::Probe, result: None, loc });
+        self.splicer.func.blocks[at].insts.push(inst);
+    }
+
     /// New blocks and values for all of the callee's.
     fn name(&mut self, at: Block, args: &[Value]) {
         let callee = self.callee;

@@ -86,7 +86,7 @@ impl Candidate<'_> {
                 match self.memory.access(op) {
                     _ if op.may_throw() => return None,
                     Some((place, access)) => accesses.push((block, op, place, access)),
-                    None if is_pure(op) || matches!(op, Op::ArrayLen(..) | Op::HasClass(..) | Op::Poll) => {}
+                    None if is_pure(op) || matches!(op, Op::ArrayLen(..) | Op::HasClass(..) | Op::Poll | Op::Probe) => {}
                     None => return None,
                 }
             }

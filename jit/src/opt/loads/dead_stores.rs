@@ -45,5 +45,5 @@ fn is_dead(op: &Op, memory: &Memory<'_>, overwritten: &mut Vec<Place>) -> bool {
 
 /// It looks at no memory that changes.
 fn is_silent(op: &Op) -> bool {
-    is_pure(op) || matches!(op, Op::ArrayLen(..) | Op::HasClass(..) | Op::Poll)
+    is_pure(op) || matches!(op, Op::ArrayLen(..) | Op::HasClass(..) | Op::Poll | Op::Probe)
 }

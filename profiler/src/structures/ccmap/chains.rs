@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 /// A way down a tree on which every edge in context is hot, as long as possible at both ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Chain {
+    /// Its outermost edge in context.
     pub first: CalleeRef,
+    /// Its innermost one.
     pub last: CalleeRef,
     /// Edges from `first` to `last`.
     pub length: u32,
@@ -22,6 +24,7 @@ pub struct Chain {
 /// A sequence of calls, each made by the one before, in whatever context.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HotPath {
+    /// Outermost first.
     pub edges: Vec<EdgeId>,
     /// How often its last call was made at the end of the sequence.
     pub count: f64,

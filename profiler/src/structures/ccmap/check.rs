@@ -13,30 +13,46 @@ use std::fmt;
 pub enum Inconsistency {
     /// A list of contexts holds a stranger, or one context twice or not at all.
     Contexts(EdgeId),
+    /// As `Contexts`, for a call site.
     SiteContexts(CallSiteId),
     /// The node is older than its parent, not in its parent's list, or there twice.
     Tree(CalleeRef),
+    /// As `Tree`, for a call site in context.
     SiteTree(CallSiteRef),
     /// Two nodes below one parent stand for the same edge or site.
     Twins(CallSiteRef),
     /// A general node is missing in a list of its site, its caller or its callee, or is there twice.
     General(EdgeId),
+    /// An edge counts other than its contexts and what it has without context.
     EdgeCount {
+        /// Which.
         edge: EdgeId,
+        /// Its count.
         total: f64,
+        /// That of its parts.
         sum: f64,
     },
+    /// A method counts other than the edges that lead to it and what it has without edge.
     MethodCount {
+        /// Which.
         method: FuncId,
+        /// Its count.
         total: f64,
+        /// That of its parts.
         sum: f64,
     },
+    /// All methods count other than was counted.
     Total {
+        /// What was counted.
         total: f64,
+        /// In methods, removed ones included.
         sum: f64,
     },
+    /// More nodes in context than allowed.
     Nodes {
+        /// How many there are.
         nodes: u32,
+        /// How many there may be.
         limit: u32,
     },
 }

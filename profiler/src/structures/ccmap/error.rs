@@ -3,23 +3,35 @@
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use std::fmt;
 
+/// Why a map refuses what it is given.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum CcMapError {
+    /// An edge starts at a call site that is not defined.
     NoSuchSite {
+        /// The edge.
         edge: EdgeId,
+        /// The missing site.
         site: CallSiteId,
     },
+    /// An edge refers to a function that is not defined.
     NoSuchFunction {
+        /// The edge.
         edge: EdgeId,
+        /// The missing function.
         function: FuncId,
     },
     /// Two maps do not speak of the same program.
     OtherCaller {
+        /// A call site that is in both.
         site: CallSiteId,
+        /// Its caller in this map.
         here: Option<FuncId>,
+        /// Its caller in the other.
         there: Option<FuncId>,
     },
+    /// A factor of decay that is none.
     BadFactor {
+        /// What was given.
         factor: f64,
     },
 }

@@ -26,9 +26,8 @@ impl CcMap {
         self.merge_contexts(other, &ids);
         self.added += other.added;
         self.removed += other.removed;
-        self.drops.calls += other.drops.calls;
-        self.drops.weight += other.drops.weight;
-        self.drops.unknown += other.drops.unknown;
+        self.dropped.merge(other.dropped);
+        self.unknown += other.unknown;
         Ok(())
     }
 

@@ -3,9 +3,11 @@
 //! Lists that are sorted have the largest count first, and equal counts in the order of ids.
 
 use super::nodes::Presence;
-use super::{CallSiteRef, CalleeRef, CcMap, Drops, Limits};
+use super::{CallSiteRef, CalleeRef, CcMap, Limits};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Edge;
+use crate::structures::dropped::Dropped;
+use crate::structures::forest::Forest;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 use std::iter::successors;
@@ -22,8 +24,11 @@ pub struct Count {
 /// Where a call site went to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Target {
+    /// Site and callee.
     pub edge: EdgeId,
+    /// The function that was called.
     pub callee: FuncId,
+    /// What these calls count for.
     pub count: f64,
 }
 
@@ -39,6 +44,7 @@ impl CcMap {
         self.methods.iter().filter(|(id, _)| self.has_method(*id)).map(|(id, m)| (id, m.total))
     }
 
+    /// It was called, or it called.
     pub fn has_method(&self, method: FuncId) -> bool {
         self.methods.get(method).is_some_and(|m| m.is_linked() || m.total > 0.0)
     }
@@ -110,10 +116,17 @@ impl CcMap {
         self.removed
     }
 
-    pub fn drops(&self) -> Drops {
-        self.drops
+    /// Calls that are counted in general, but in no context: the limit of nodes was reached there or below, or a call below was unknown.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
     }
 
+    /// Calls of a weight above 0 that are counted nowhere: over an edge that was not registered, or seen again ([`CcMap::resume`]) where the context is not known.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// How large the map may become.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -241,6 +254,28 @@ impl CcMap {
             site = self.site_of(parent);
             self.general_site(site) == Some(above)
         })
+    }
+}
+
+/// The nodes in context: the trees of full stacks, and those of suffixes.
+impl Forest for CcMap {
+    type Label = EdgeId;
+    type Node = CalleeRef;
+
+    fn nodes(&self) -> impl Iterator<Item = CalleeRef> + '_ {
+        self.refs()
+    }
+
+    fn label(&self, node: CalleeRef) -> EdgeId {
+        self.general(node)
+    }
+
+    fn parent(&self, node: CalleeRef) -> Option<CalleeRef> {
+        CcMap::parent(self, node)
+    }
+
+    fn weight(&self, node: CalleeRef) -> f64 {
+        self.count_in(node)
     }
 }
 

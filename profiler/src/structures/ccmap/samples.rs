@@ -70,7 +70,7 @@ impl CcMap {
                 self.count(self.callee_refs[node].edge, weight);
                 self.callee_refs[node].count += weight;
             }
-            None if at.depth > 0 && weight > 0.0 => self.drops.unknown += 1,
+            None if at.depth > 0 && weight > 0.0 => self.unknown += 1,
             None => {}
         }
     }

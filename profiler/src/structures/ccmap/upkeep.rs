@@ -11,7 +11,9 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 pub struct Removed {
     /// Edges in context.
     pub contexts: u32,
+    /// Edges, whatever the context.
     pub edges: u32,
+    /// Methods.
     pub methods: u32,
 }
 

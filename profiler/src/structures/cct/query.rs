@@ -18,12 +18,15 @@ fn some(node: NodeId) -> Option<NodeId> {
 /// A tree in figures.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Summary {
+    /// How many there are.
     pub contexts: u32,
     /// Of calls, all contexts together.
     pub weight: f64,
     /// Calls that are open in the deepest context.
     pub height: u32,
+    /// Memory in use.
     pub bytes: usize,
+    /// What found no room.
     pub dropped: Dropped,
 }
 
@@ -96,6 +99,7 @@ impl<L: Label> Cct<L> {
         (self.nodes.len() - 1) as u32
     }
 
+    /// No call has been made.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -107,6 +111,7 @@ impl<L: Label> Cct<L> {
         self.nodes.len() * Self::NODE_BYTES + many
     }
 
+    /// The tree in figures. Walks it once.
     pub fn summary(&self) -> Summary {
         let height = self.walk().map(|(_, depth)| depth + 1).max().unwrap_or(0);
         Summary { contexts: self.len(), weight: self.total(), height, bytes: self.bytes(), dropped: self.dropped() }

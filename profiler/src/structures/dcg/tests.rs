@@ -1,6 +1,7 @@
 //! Weights against the reference; standard errors against what many seeds show.
 
 use super::*;
+use crate::estimate::Heat;
 use crate::program::{CallSite, Edge, Function};
 use crate::structures::reference::{any_events, any_samples, contexts, counted, edge, events, sample};
 use proptest::prelude::*;
@@ -20,17 +21,24 @@ fn is_close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
 }
 
+/// Weight, its error, and samples.
+fn figures(estimate: Estimate) -> (f64, f64, u64) {
+    (estimate.weight, estimate.standard_error, estimate.samples)
+}
+
 #[test]
 fn errors_by_hand() {
     // Edge 0 contributes 2, 4, 0 in three ticks, edge 1 contributes 2 in each, both together 4, 6, 2.
     let graph = graph(&[tick(1, 2.0, "a . b"), tick(2, 2.0, "a"), tick(2, 2.0, "b a . ."), tick(3, 2.0, "b")]);
     assert_eq!(graph.ticks(), 3);
     let estimate = graph.estimate(edge(0));
-    assert_eq!((estimate.weight, estimate.samples), (6.0, 3));
+    assert_eq!((estimate.weight, estimate.samples, estimate.strata, estimate.share), (6.0, 3, 2, 0.5));
     assert!(is_close(estimate.standard_error, (1.5f64 * (20.0 - 36.0 / 3.0)).sqrt()));
-    assert_eq!(graph.estimate(edge(1)), Estimate { weight: 6.0, standard_error: 0.0, samples: 3 });
+    // Half of all: it contributes 0, 1, -1 more than that, by a total of 12.
+    assert!(is_close(estimate.share_error, (1.5f64 * 2.0).sqrt() / 12.0));
+    assert_eq!(figures(graph.estimate(edge(1))), (6.0, 0.0, 3));
     assert!(is_close(graph.total_estimate().standard_error, (1.5f64 * (56.0 - 144.0 / 3.0)).sqrt()));
-    assert_eq!(graph.estimate(edge(7)), Estimate { weight: 0.0, standard_error: 0.0, samples: 0 });
+    assert_eq!(graph.estimate(edge(7)), Estimate::default());
     assert_eq!((graph.total(), graph.share(edge(0)), graph.share(edge(7))), (12.0, 0.5, 0.0));
 }
 
@@ -39,14 +47,15 @@ fn exact_counts_have_no_error() {
     let mut graph = Dcg::new();
     graph.run(&events("a b . . a"));
     graph.call(edge(1), 3.0);
-    assert_eq!(graph.estimate(edge(0)), Estimate { weight: 2.0, standard_error: 0.0, samples: 2 });
-    assert_eq!(graph.estimate(edge(1)), Estimate { weight: 4.0, standard_error: 0.0, samples: 2 });
+    assert_eq!(figures(graph.estimate(edge(0))), (2.0, 0.0, 2));
+    assert_eq!(figures(graph.estimate(edge(1))), (4.0, 0.0, 2));
+    assert_eq!(graph.estimate(edge(1)).heat(0.6, 2.0), Heat::Hot);
     assert_eq!((graph.ticks(), graph.total()), (0, 6.0));
     // They add nothing to the error of what is sampled beside them.
     graph.add(&tick(1, 1.0, "a"));
     assert_eq!(graph.estimate(edge(0)).standard_error, f64::INFINITY, "one tick says nothing");
     graph.add(&tick(2, 1.0, ""));
-    assert_eq!(graph.estimate(edge(0)), Estimate { weight: 3.0, standard_error: 1.0, samples: 3 });
+    assert_eq!(figures(graph.estimate(edge(0))), (3.0, 1.0, 3));
 }
 
 #[test]
@@ -68,7 +77,7 @@ fn edges_beyond_the_limit_are_counted_as_dropped() {
     assert_eq!((merged.by_weight(), merged.total()), (vec![(edge(0), 3.0)], 10.0));
     assert_eq!(merged.dropped(), Dropped { calls: 3, weight: 7.0 });
     assert!(merged.edges.get(edge(1)).is_none(), "nor has it memory");
-    assert!(small.bytes() >= 2 * size_of::<Tally>());
+    assert!(small.bytes() >= 2 * size_of::<Sums>());
 }
 
 #[test]
@@ -128,7 +137,7 @@ fn standard_errors_are_as_large_as_errors() {
 }
 
 /// Weight, error and number of samples of each edge from what each tick of each thread contributed, by the two-pass formula.
-fn slow(samples: &[Sample]) -> BTreeMap<EdgeId, Estimate> {
+fn slow(samples: &[Sample]) -> BTreeMap<EdgeId, (f64, f64, u64)> {
     let mut ticks: BTreeMap<(ThreadId, u64), BTreeMap<EdgeId, f64>> = BTreeMap::new();
     let mut seen: BTreeMap<EdgeId, u64> = BTreeMap::new();
     for sample in samples {
@@ -145,7 +154,7 @@ fn slow(samples: &[Sample]) -> BTreeMap<EdgeId, Estimate> {
         let weight: f64 = parts.iter().sum();
         let deviations: f64 = parts.iter().map(|part| (part - weight / n).powi(2)).sum();
         let standard_error = if n < 2.0 { f64::INFINITY } else { (n * deviations / (n - 1.0)).sqrt() };
-        (edge, Estimate { weight, standard_error, samples })
+        (edge, (weight, standard_error, samples))
     };
     seen.into_iter().map(|(edge, samples)| estimate(edge, samples)).collect()
 }
@@ -156,10 +165,10 @@ proptest! {
         let graph = graph(&samples);
         let slow = slow(&samples);
         for (&edge, expected) in &slow {
-            let estimate = graph.estimate(edge);
-            prop_assert_eq!((estimate.weight, estimate.samples), (expected.weight, expected.samples));
+            let (weight, error, samples) = figures(graph.estimate(edge));
+            prop_assert_eq!((weight, samples), (expected.0, expected.2));
             // Roots magnify what rounding leaves where the error is 0.
-            let (error, expected) = (estimate.standard_error, expected.standard_error);
+            let expected = expected.1;
             prop_assert!(is_close(error, expected) || is_close(error * error, expected * expected), "{} {}", error, expected);
         }
         let sorted = graph.by_weight();

@@ -3,7 +3,8 @@
 //! Node 0 of each arena stands for contexts that did not fit: nothing has its label, it has no children and gets none, so that the search for a child needs no test for it, nor for the end of a list, which it is too.
 
 use crate::structures::Label;
-use cranelift_entity::entity_impl;
+use cranelift_entity::{PrimaryMap, entity_impl};
+use std::ops::{Index, IndexMut};
 
 /// A node of a k-SF.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,42 +25,155 @@ impl Tag {
     /// Of node 0.
     pub const NOBODY: Tag = Tag(u32::MAX);
 
+    /// The number of a label.
     pub fn of<L: Label>(label: L) -> Tag {
         Tag(label.index() as u32)
     }
 
+    /// The label of this number. Not for [`Tag::NOBODY`].
     pub fn label<L: Label>(self) -> L {
         L::new(self.0 as usize)
     }
 }
 
-/// Nodes, and how children are found.
+/// A node: what both layouts keep, and what one of them adds.
+#[derive(Clone, Debug)]
+pub struct Node<More> {
+    pub(super) tag: Tag,
+    pub(super) parent: NodeId,
+    /// The first of its children that are found in a list.
+    pub(super) first: NodeId,
+    /// The next one in its parent's list.
+    pub(super) next: NodeId,
+    pub(super) weight: f64,
+    pub(super) more: More,
+}
+
+/// All nodes of an arena, and their lists of children. A child that is found moves to the front of its list: calls repeat.
+#[derive(Clone, Debug)]
+pub struct Nodes<More> {
+    nodes: PrimaryMap<NodeId, Node<More>>,
+    max_nodes: usize,
+}
+
+impl<More: Default> Nodes<More> {
+    /// Node 0 alone, and with never more than `max_nodes` beside it.
+    pub(super) fn new(max_nodes: u32) -> Self {
+        let mut nodes = Nodes { nodes: PrimaryMap::new(), max_nodes: usize::MAX };
+        nodes.push(Tag::NOBODY, LOST);
+        Nodes { max_nodes: max_nodes.min(MAX_NODES) as usize, ..nodes }
+    }
+
+    /// A node that is in no list yet; [`LOST`] if there is no room.
+    pub(super) fn push(&mut self, tag: Tag, parent: NodeId) -> NodeId {
+        if self.nodes.len() > self.max_nodes {
+            return LOST;
+        }
+        self.nodes.push(Node { tag, parent, first: LOST, next: LOST, weight: 0.0, more: More::default() })
+    }
+
+    /// Puts a new child at the front of its parent's list.
+    pub(super) fn link(&mut self, child: NodeId) {
+        let parent = self.nodes[child].parent;
+        self.nodes[child].next = std::mem::replace(&mut self.nodes[parent].first, child);
+    }
+
+    /// The child in the parent's list; [`LOST`] if there is none.
+    #[inline]
+    pub(super) fn find(&mut self, parent: NodeId, tag: Tag) -> NodeId {
+        let first = self.nodes[parent].first;
+        let (mut before, mut at) = (LOST, first);
+        while at != LOST {
+            let node = &self.nodes[at];
+            let next = node.next;
+            if node.tag == tag {
+                if at != first {
+                    self.nodes[before].next = next;
+                    self.nodes[at].next = first;
+                    self.nodes[parent].first = at;
+                }
+                return at;
+            }
+            before = at;
+            at = next;
+        }
+        LOST
+    }
+
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.nodes.len() * size_of::<Node<More>>()
+    }
+}
+
+impl<More> Index<NodeId> for Nodes<More> {
+    type Output = Node<More>;
+
+    #[inline]
+    fn index(&self, node: NodeId) -> &Node<More> {
+        &self.nodes[node]
+    }
+}
+
+impl<More> IndexMut<NodeId> for Nodes<More> {
+    #[inline]
+    fn index_mut(&mut self, node: NodeId) -> &mut Node<More> {
+        &mut self.nodes[node]
+    }
+}
+
+/// A layout: how children are found. All else is the same in each.
 pub trait Arena {
+    /// What nodes are told apart by.
     type Label: Label;
     /// A label, made ready to be looked for among the children of several nodes.
     type Key: Copy;
+    /// What the layout adds to a node.
+    type More: Default;
 
+    /// All nodes.
+    fn nodes(&self) -> &Nodes<Self::More>;
+
+    /// All nodes, to be changed.
+    fn nodes_mut(&mut self) -> &mut Nodes<Self::More>;
+
+    /// What to look for.
     fn key(&self, label: Self::Label) -> Self::Key;
 
     /// The parent's child with this label: a new one if there was none, [`LOST`] if there is no room for it or the parent is lost.
     fn child(&mut self, parent: NodeId, key: Self::Key) -> NodeId;
 
-    /// A new node without a parent; [`LOST`] if there is no room.
-    fn add_root(&mut self, label: Self::Label) -> NodeId;
-
-    /// Adds to the node's weight.
-    fn count(&mut self, node: NodeId, weight: f64);
-
-    fn label(&self, node: NodeId) -> Self::Label;
-
-    /// [`LOST`] for a root.
-    fn parent(&self, node: NodeId) -> NodeId;
-
-    fn weight(&self, node: NodeId) -> f64;
-
-    /// Nodes, without node 0. Their ids are 1, 2, and so on.
-    fn node_count(&self) -> usize;
-
     /// Memory in bytes.
     fn bytes(&self) -> usize;
+
+    /// A new node without a parent; [`LOST`] if there is no room.
+    fn add_root(&mut self, label: Self::Label) -> NodeId {
+        self.nodes_mut().push(Tag::of(label), LOST)
+    }
+
+    /// Adds to the node's weight.
+    #[inline]
+    fn count(&mut self, node: NodeId, weight: f64) {
+        self.nodes_mut()[node].weight += weight;
+    }
+
+    /// Of any node but [`LOST`].
+    fn label(&self, node: NodeId) -> Self::Label {
+        self.nodes()[node].tag.label()
+    }
+
+    /// [`LOST`] for a root.
+    fn parent(&self, node: NodeId) -> NodeId {
+        self.nodes()[node].parent
+    }
+
+    /// What its calls count for.
+    fn weight(&self, node: NodeId) -> f64 {
+        self.nodes()[node].weight
+    }
+
+    /// Nodes, without node 0. Their ids are 1, 2, and so on.
+    fn node_count(&self) -> usize {
+        self.nodes().nodes.len() - 1
+    }
 }

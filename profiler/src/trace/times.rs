@@ -1,30 +1,6 @@
-//! Time in a trace: the clock of the whole file, and the stamps of a thread.
+//! Time in a trace: the stamps of a thread, in the clock of the whole file.
 //!
 //! A stamp is the clock's value just before an event. Stamps may be as rare as the writer likes; the events between two of them are spread evenly ([`Times`]).
-
-/// What a clock counts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unit {
-    /// Cycles of the processor, or of its time stamp counter.
-    Cycles,
-    Nanoseconds,
-    /// Calls, instructions, or whatever else goes forward with the program and not with the wall clock.
-    Steps,
-}
-
-/// The clock of a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Clock {
-    pub unit: Unit,
-    /// By how much the clock goes forward in a second; 0 where nobody knows, or where it has nothing to do with seconds.
-    pub per_second: u64,
-}
-
-impl Clock {
-    pub const NANOSECONDS: Clock = Clock { unit: Unit::Nanoseconds, per_second: 1_000_000_000 };
-    /// A clock that the writer moves as it likes.
-    pub const STEPS: Clock = Clock { unit: Unit::Steps, per_second: 0 };
-}
 
 /// When an event of a thread happened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

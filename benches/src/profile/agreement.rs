@@ -1,0 +1,115 @@
+//! How well a profile agrees with the exact one of another run of the same program.
+//!
+//! In: two profiles of the same code, so that functions and call sites have the same numbers; edges are numbered as a run meets them, and are renumbered here. Out: [`Comparison`]s of edges and of contexts.
+
+use profiler::ids::EdgeId;
+use profiler::metrics::{Comparison, contexts};
+use profiler::profile::{Contexts, Label, Profile};
+use std::num::NonZeroUsize;
+
+/// Part of the hottest edge's weight from which edges are hot, in the tables.
+pub const HOT: f64 = 0.1;
+
+pub struct Agreement {
+    pub dcg: Comparison,
+    pub contexts: Comparison,
+}
+
+impl Agreement {
+    /// `k`: contexts that reach back at most so many calls are the same, as in a k-CCF. Fails where the profiles are of different code, or have no contexts of the same structure.
+    pub fn new(sampled: &Profile, exact: &Profile, k: Option<NonZeroUsize>) -> Result<Agreement, String> {
+        let (ours, theirs) = (sampled.program(), exact.program());
+        if ours.functions != theirs.functions || ours.sites != theirs.sites {
+            return Err(format!("{}: two runs have different code; this is a bug", exact.meta()));
+        }
+        let mut program = theirs.clone();
+        let numbers: Vec<EdgeId> = ours.edges().values().map(|&edge| program.edge(edge)).collect();
+        let number = |edge: EdgeId| numbers[edge.as_u32() as usize];
+        let weights = |profile: &Profile| profile.dcg().iter().map(|edge| (edge.edge, edge.weight)).collect::<Vec<_>>();
+        let dcg = Comparison::new(weights(sampled).into_iter().map(|(edge, weight)| (number(edge), weight)), weights(exact));
+        let none = || format!("{}: contexts were not kept alike", sampled.meta());
+        let (of_sampled, of_exact) = sampled.contexts().zip(exact.contexts()).ok_or_else(none)?;
+        let of_sampled = &renumbered(of_sampled, number)?;
+        let contexts = match k {
+            None => contexts::compare(of_sampled, of_exact).ok_or_else(none)?,
+            Some(k) => Comparison::new(reaching_back(of_sampled, k), reaching_back(of_exact, k)),
+        };
+        Ok(Agreement { dcg, contexts })
+    }
+}
+
+fn renumbered(contexts: &Contexts, number: impl Fn(EdgeId) -> EdgeId) -> Result<Contexts, String> {
+    let mut out = Contexts::new(contexts.structure(), contexts.labels());
+    for (_, node) in contexts.nodes() {
+        let label = match node.label {
+            Label::Edge(edge) => Label::Edge(number(edge)),
+            Label::Function(function) => Label::Function(function),
+        };
+        out.push(label, node.parent.expand(), node.weight).map_err(|error| error.to_string())?;
+    }
+    Ok(out)
+}
+
+/// The last k calls of each context of a CCT, the innermost first, with the context's weight.
+fn reaching_back(contexts: &Contexts, k: NonZeroUsize) -> impl Iterator<Item = (Vec<Label>, f64)> {
+    let own = contexts.own_weights();
+    contexts.nodes().map(move |(id, _)| {
+        let path = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand());
+        (path.take(k.get()).map(|id| contexts.node(id).label).collect(), own[id])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use profiler::profile::{Labels, Meta, Structure};
+    use profiler::program::{CallSite, Edge, Function, Program};
+
+    /// main calls a, then b, or b, then a: the edges' numbers differ. `weights`: of a and b.
+    fn profile(a_first: bool, weights: [f64; 2]) -> Profile {
+        let mut program = Program::default();
+        let [main, a, b] = ["main", "a", "b"].map(|name| program.functions.push(Function { name: name.into(), file: "".into(), line: 1 }));
+        let site = program.sites.push(CallSite { caller: main, line: 2 });
+        let start = program.edge(Edge { site: None.into(), callee: main });
+        let mut calls = vec![(a, weights[0]), (b, weights[1])];
+        if !a_first {
+            calls.reverse();
+        }
+        let mut contexts = Contexts::new(Structure::Cct, Labels::Edges);
+        let root = contexts.push(Label::Edge(start), None, 0.0).expect("a node");
+        for (callee, weight) in calls {
+            let edge = program.edge(Edge { site: Some(site).into(), callee });
+            contexts.push(Label::Edge(edge), Some(root), weight).expect("a node");
+        }
+        Profile::builder(Meta::default(), program).contexts(contexts).dcg_from_contexts().build().expect("a profile")
+    }
+
+    #[test]
+    fn edges_are_matched_by_what_they_are() {
+        let agreement = Agreement::new(&profile(false, [30.0, 10.0]), &profile(true, [1.0, 1.0]), None).expect("the same code");
+        assert_eq!((agreement.dcg.overlap(), agreement.contexts.overlap()), (75.0, 75.0));
+        let same = Agreement::new(&profile(false, [3.0, 1.0]), &profile(true, [3.0, 1.0]), None).expect("the same code");
+        assert_eq!((same.dcg.overlap(), same.contexts.overlap()), (100.0, 100.0));
+    }
+
+    #[test]
+    fn contexts_that_end_alike_are_one_where_k_is_small() {
+        // main calls f directly and through itself: two contexts of one edge.
+        let of = |weights: [f64; 2]| {
+            let mut program = Program::default();
+            let [main, f] = ["main", "f"].map(|name| program.functions.push(Function { name: name.into(), file: "".into(), line: 1 }));
+            let site = program.sites.push(CallSite { caller: main, line: 2 });
+            let [start, again, call] = [(None, main), (Some(site), main), (Some(site), f)]
+                .map(|(site, callee)| Label::Edge(program.edge(Edge { site: site.into(), callee })));
+            let mut contexts = Contexts::new(Structure::Cct, Labels::Edges);
+            let outer = contexts.push(start, None, 0.0).expect("a node");
+            let inner = contexts.push(again, Some(outer), 0.0).expect("a node");
+            for (parent, weight) in [outer, inner].into_iter().zip(weights) {
+                contexts.push(call, Some(parent), weight).expect("a node");
+            }
+            Profile::builder(Meta::default(), program).contexts(contexts).dcg_from_contexts().build().expect("a profile")
+        };
+        let overlap = |k| Agreement::new(&of([1.0, 3.0]), &of([2.0, 2.0]), NonZeroUsize::new(k)).expect("the same code").contexts.overlap();
+        assert_eq!([overlap(0), overlap(1), overlap(2), overlap(9)], [75.0, 100.0, 75.0, 75.0]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Samples become structures, and these a [`Profile`]: the one way from what a sampler brings home to a document, for replays and for running programs.
+//!
+//! In: [`Sample`]s of any threads, each thread's in their order; the program, as far as it is known by then. Out: a DCG with standard errors and a context structure, as they grow, and both as a [`Profile`].
+//!
+//! Invariants: the structures are those that [`CallStructure::add`](crate::structures::CallStructure::add) makes of the same samples; the context structure has at most as many nodes as its limit, and [`Collector::size`] says what
+//! found no room. The collector is `Send`, and learns edges as they appear.
+//!
+//! ```
+//! use profiler::collect::{Collector, Options, StructureKind, Weights};
+//! use profiler::event::Event;
+//! use profiler::ids::ThreadId;
+//! use profiler::profile::Meta;
+//! use profiler::program::{Edge, Function, Program};
+//! use profiler::sample::{Observed, Sample};
+//!
+//! let mut program = Program::default();
+//! let main = program.functions.push(Function { name: "main".into(), file: "".into(), line: 0 });
+//! let start = program.edge(Edge { site: None.into(), callee: main });
+//!
+//! let mut collector = Collector::new(Options { kind: StructureKind::Cct, weights: Weights::Calls, max_nodes: 1000 })?;
+//! collector.learn(&program)?;
+//! let observed = Observed::Burst(vec![Event::call(start), Event::RETURN]);
+//! collector.add(&Sample { thread: ThreadId::from_u32(0), stack: vec![], observed, weight: 10.0, tick: 1 });
+//! let profile = collector.profile(Meta::default(), program, 10)?;
+//! assert_eq!((profile.dcg_total(), profile.contexts().map(|contexts| contexts.total())), (10.0, Some(10.0)));
+//! # Ok::<(), profiler::collect::CollectError>(())
+//! ```
+
+mod describe;
+mod document;
+mod error;
+mod follow;
+#[cfg(test)]
+mod tests;
+
+pub use describe::describe;
+pub use error::CollectError;
+
+use crate::ids::{EdgeId, ThreadId};
+use crate::profile::{self, Meta, Profile};
+use crate::program::Program;
+use crate::sample::{Observed, Sample};
+use crate::samplers::Mode;
+use crate::structures::ccmap::{CcMap, Limits};
+use crate::structures::cct::Cct;
+use crate::structures::dcg::Dcg;
+use crate::structures::dropped::Dropped;
+use crate::structures::ksf::SiblingKsf;
+use follow::Follower;
+use std::num::NonZeroU32;
+
+/// Where contexts are kept. Nodes are told apart by edges, that is, by call sites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StructureKind {
+    /// Nowhere: only edges are counted.
+    Dcg,
+    /// Calling context tree (PLDI'06 section 2).
+    Cct,
+    /// CC-Map section 3.1.
+    CcMap,
+    /// k-slab forest of this k.
+    Ksf(NonZeroU32),
+    /// k-calling-context forest: a k-SF while it grows, which is inverted for the profile.
+    Kccf(NonZeroU32),
+}
+
+/// What the weights of samples mean together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weights {
+    /// Every call is in a sample and counts 1: no error.
+    Exact,
+    /// They add up to about the calls that were made.
+    Calls,
+    /// They say how calls are distributed, and in a profile are scaled to the calls that were made.
+    Shares,
+}
+
+impl Weights {
+    /// What a sampler's weights mean.
+    pub fn of(mode: &Mode) -> Weights {
+        match mode {
+            Mode::Exhaustive => Weights::Exact,
+            Mode::Estimator { .. } => Weights::Calls,
+            Mode::StackWalk { .. } | Mode::Cbs { .. } | Mode::StaticBursting { .. } | Mode::AdaptiveBursting { .. } => Weights::Shares,
+        }
+    }
+}
+
+/// What is collected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Where contexts are kept.
+    pub kind: StructureKind,
+    /// What the weights of samples mean.
+    pub weights: Weights,
+    /// Of the context structure. Edges are as many as the program has.
+    pub max_nodes: u32,
+}
+
+/// How large a context structure is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Size {
+    /// Without the DCG's edges.
+    pub nodes: u64,
+    /// With the DCG and the stacks of threads.
+    pub bytes: usize,
+    /// What found no room.
+    pub dropped: Dropped,
+}
+
+enum Contexts {
+    None,
+    Cct(Follower<Cct<EdgeId>>),
+    CcMap(Follower<CcMap>),
+    Ksf(Follower<SiblingKsf<EdgeId>>),
+}
+
+/// See the [module](self).
+pub struct Collector {
+    options: Options,
+    dcg: Dcg,
+    contexts: Contexts,
+}
+
+impl Collector {
+    /// # Errors
+    /// None that [`Options`] can bring about today; structures may refuse their parameters.
+    pub fn new(options: Options) -> Result<Collector, CollectError> {
+        let max_nodes = options.max_nodes;
+        let contexts = match options.kind {
+            StructureKind::Dcg => Contexts::None,
+            StructureKind::Cct => Contexts::Cct(Follower::new(Cct::with_limit(max_nodes))),
+            StructureKind::CcMap => {
+                let limits = Limits { nodes: max_nodes, ..Limits::default() };
+                Contexts::CcMap(Follower::new(CcMap::new(&Program::default(), limits)?))
+            }
+            StructureKind::Ksf(k) | StructureKind::Kccf(k) => Contexts::Ksf(Follower::new(SiblingKsf::new(k.get(), max_nodes)?)),
+        };
+        Ok(Collector { options, dcg: Dcg::new(), contexts })
+    }
+
+    /// Learns the edges that the program got since the last time: necessary before a sample has them. Takes time for the new ones only.
+    ///
+    /// # Errors
+    /// An edge refers to a call site or function that the program does not have.
+    pub fn learn(&mut self, program: &Program) -> Result<(), CollectError> {
+        match &mut self.contexts {
+            Contexts::CcMap(map) => Ok(map.structure_mut().register(program)?),
+            Contexts::None | Contexts::Cct(_) | Contexts::Ksf(_) => Ok(()),
+        }
+    }
+
+    /// Counts what a sample has observed. Takes time for the calls observed, and for the frames that are not those of the thread's sample before (these are only compared).
+    pub fn add(&mut self, sample: &Sample) {
+        match (self.options.weights, &sample.observed) {
+            (Weights::Exact, Observed::Burst(events)) => self.dcg.run(events),
+            _ => self.dcg.add(sample),
+        }
+        match &mut self.contexts {
+            Contexts::None => {}
+            Contexts::Cct(cct) => cct.add(sample),
+            Contexts::CcMap(map) => map.add(sample),
+            Contexts::Ksf(ksf) => ksf.add(sample),
+        }
+    }
+
+    /// The thread will have no more samples: frees what was kept for its next one.
+    pub fn end(&mut self, thread: ThreadId) {
+        self.dcg.end(thread);
+        match &mut self.contexts {
+            Contexts::None => {}
+            Contexts::Cct(cct) => cct.end(thread),
+            Contexts::CcMap(map) => map.end(thread),
+            Contexts::Ksf(ksf) => ksf.end(thread),
+        }
+    }
+
+    /// Calls by edge.
+    pub fn dcg(&self) -> &Dcg {
+        &self.dcg
+    }
+
+    /// Of a k-CCF, that of the k-SF from which it will be made.
+    pub fn size(&self) -> Size {
+        let (nodes, bytes, dropped) = match &self.contexts {
+            Contexts::None => (0, 0, self.dcg.dropped()),
+            Contexts::Cct(cct) => (cct.structure().len().into(), cct.bytes() + cct.structure().bytes(), cct.structure().dropped()),
+            Contexts::CcMap(map) => {
+                let dropped = Dropped { calls: map.structure().dropped().calls + map.structure().unknown(), ..map.structure().dropped() };
+                (map.structure().nodes().into(), map.bytes() + map.structure().bytes(), dropped)
+            }
+            Contexts::Ksf(ksf) => (ksf.structure().len() as u64, ksf.bytes() + ksf.structure().bytes(), ksf.structure().dropped()),
+        };
+        Size { nodes, bytes: bytes + self.dcg.bytes(), dropped }
+    }
+
+    /// What has been collected so far, as a document. `program` has all edges that samples had; `calls`: that were made, for weights that are [`Weights::Shares`].
+    ///
+    /// # Errors
+    /// A sample had an edge that the program does not have.
+    pub fn profile(&self, meta: Meta, program: Program, calls: u64) -> Result<Profile, CollectError> {
+        let scale = self.scale(calls);
+        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale));
+        let builder = match self.document(scale)? {
+            Some(contexts) => builder.contexts(contexts),
+            None => builder,
+        };
+        Ok(builder.build()?)
+    }
+
+    /// What a weight is multiplied with.
+    fn scale(&self, calls: u64) -> f64 {
+        let total = self.dcg.total();
+        if self.options.weights == Weights::Shares && total > 0.0 { calls as f64 / total } else { 1.0 }
+    }
+
+    fn document(&self, scale: f64) -> Result<Option<profile::Contexts>, CollectError> {
+        let mut contexts = match (&self.contexts, self.options.kind) {
+            (Contexts::None, _) => return Ok(None),
+            (Contexts::Cct(cct), _) => document::forest(cct.structure(), profile::Structure::Cct, scale)?,
+            (Contexts::CcMap(map), _) => document::forest(map.structure(), profile::Structure::CcMap, scale)?,
+            (Contexts::Ksf(ksf), StructureKind::Kccf(k)) => document::inverse(ksf.structure(), k, self.options.max_nodes, scale)?,
+            (Contexts::Ksf(ksf), StructureKind::Ksf(k)) => document::forest(ksf.structure(), profile::Structure::Ksf { k }, scale)?,
+            (Contexts::Ksf(_), StructureKind::Dcg | StructureKind::Cct | StructureKind::CcMap) => return Ok(None),
+        };
+        contexts.dropped = self.size().dropped.calls;
+        Ok(Some(contexts))
+    }
+}

@@ -1,0 +1,240 @@
+//! What is collected is what the structures make of the same samples; profiles of random traces against the slow account.
+
+use super::*;
+use crate::event::Event;
+use crate::profile::{ContextId, Label};
+use crate::program::{CallSite, Edge, Function};
+use crate::replay::{self, Replay};
+use crate::samplers::{Antibias, Parameters, Trigger};
+use crate::structures::CallStructure;
+use crate::structures::kccf::Kccf;
+use crate::structures::reference::{any_events, any_samples, contexts, counted, edge, events, sample, trace};
+use cranelift_entity::EntityRef;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const K: NonZeroU32 = NonZeroU32::new(2).unwrap();
+const KINDS: [StructureKind; 5] =
+    [StructureKind::Dcg, StructureKind::Cct, StructureKind::CcMap, StructureKind::Ksf(K), StructureKind::Kccf(K)];
+
+/// As many edges as the random traces have: the first two begin threads.
+fn program() -> Program {
+    let mut program = Program::default();
+    for number in 0..6u32 {
+        let callee = program.functions.push(Function { name: format!("f{number}").into(), file: "".into(), line: 0 });
+        let site = (number > 1).then(|| program.sites.push(CallSite { caller: callee, line: number }));
+        program.edge(Edge { site: site.into(), callee });
+    }
+    program
+}
+
+fn collector(kind: StructureKind, weights: Weights, max_nodes: u32) -> Collector {
+    let mut collector = Collector::new(Options { kind, weights, max_nodes }).expect("good options");
+    collector.learn(&program()).expect("a good program");
+    collector
+}
+
+fn collected(kind: StructureKind, samples: &[Sample]) -> Collector {
+    let mut collector = collector(kind, Weights::Calls, 100_000);
+    samples.iter().for_each(|sample| collector.add(sample));
+    collector
+}
+
+fn profile(collector: &Collector, calls: u64) -> Profile {
+    collector.profile(Meta::default(), program(), calls).expect("a good profile")
+}
+
+/// The weight of each path of a profile's tree, outermost first.
+fn paths(profile: &Profile) -> BTreeMap<Vec<EdgeId>, f64> {
+    let contexts = profile.contexts().expect("contexts");
+    let label = |id: ContextId| match contexts.node(id).label {
+        Label::Edge(edge) => edge,
+        Label::Function(function) => panic!("{function} is no edge"),
+    };
+    let path = |id| {
+        let mut path: Vec<EdgeId> = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand()).map(label).collect();
+        path.reverse();
+        path
+    };
+    contexts.nodes().map(|(id, node)| (path(id), node.weight)).collect()
+}
+
+#[test]
+fn a_collector_can_be_another_threads() {
+    fn is_send<T: Send>() {}
+    is_send::<Collector>();
+}
+
+#[test]
+fn edges_appear_as_they_are_seen() {
+    for kind in KINDS {
+        let mut collector = Collector::new(Options { kind, weights: Weights::Exact, max_nodes: 100 }).expect("good options");
+        let mut known = Program::default();
+        let whole = program();
+        known.functions = whole.functions.clone();
+        known.sites = whole.sites.clone();
+        for number in [0, 2, 3] {
+            let id = known.edge(whole.edges()[edge(number)]);
+            collector.learn(&known).expect("a good program");
+            collector.add(&trace(vec![Event::call(id)]));
+        }
+        let profile = collector.profile(Meta::default(), known, 3).expect("a good profile");
+        assert_eq!(profile.dcg_total(), 3.0);
+        assert_eq!(profile.contexts().map_or(3.0, |contexts| contexts.total()), 3.0, "{kind:?}");
+    }
+}
+
+#[test]
+fn what_the_program_does_not_have_is_an_error() {
+    for kind in KINDS {
+        let collector = collected(kind, &[trace(events("af"))]);
+        assert!(collector.profile(Meta::default(), Program::default(), 2).is_err(), "{kind:?}");
+    }
+    let mut map = Collector::new(Options { kind: StructureKind::CcMap, weights: Weights::Calls, max_nodes: 9 }).expect("good options");
+    let mut torn = Program::default();
+    torn.edge(Edge { site: None.into(), callee: crate::ids::FuncId::from_u32(3) });
+    assert!(matches!(map.learn(&torn), Err(CollectError::CcMap(_))));
+}
+
+#[test]
+fn exact_counts_have_no_error_and_estimates_have_theirs() {
+    let ticks: Vec<Sample> =
+        (0..4).map(|tick| Sample { tick, weight: 5.0, ..trace(events(if tick < 3 { "ab.." } else { "a." })) }).collect();
+    let error = |weights| {
+        let mut collector = collector(StructureKind::Dcg, weights, 0);
+        ticks.iter().for_each(|sample| collector.add(sample));
+        profile(&collector, 70).dcg().iter().map(|edge| (edge.weight, edge.error)).collect::<Vec<_>>()
+    };
+    assert_eq!(error(Weights::Exact), [(4.0, Some(0.0)), (3.0, Some(0.0))]);
+    // Of b: 5, 5, 5 and 0 a tick, so 4 / 3 · (75 - 225 / 4).
+    let [(20.0, Some(none)), (15.0, Some(some))] = error(Weights::Calls)[..] else { panic!("{:?}", error(Weights::Calls)) };
+    assert_eq!((none, some), (0.0, 25f64.sqrt()));
+    // 70 calls were made, and 35 told: all counts twice.
+    assert_eq!(error(Weights::Shares), [(40.0, Some(0.0)), (30.0, Some(10.0))]);
+    let mut once = collector(StructureKind::Dcg, Weights::Calls, 0);
+    once.add(&ticks[0]);
+    assert_eq!(profile(&once, 2).dcg()[0].error, None, "one tick tells no error");
+}
+
+#[test]
+fn what_found_no_room_is_told() {
+    let samples = [trace(events("a b c d . . . . b"))];
+    for kind in KINDS {
+        let mut collector = collector(kind, Weights::Calls, 3);
+        samples.iter().for_each(|sample| collector.add(sample));
+        let profile = profile(&collector, 5);
+        assert_eq!(profile.dcg_total(), 5.0, "edges have no limit");
+        let Some(contexts) = profile.contexts() else { continue };
+        let Size { nodes, dropped, bytes } = collector.size();
+        assert!(nodes <= 3 && contexts.len() <= 3 && bytes > 0, "{kind:?}");
+        assert!(dropped.calls > 0 && contexts.dropped == dropped.calls, "{kind:?}");
+        if kind != StructureKind::CcMap {
+            assert_eq!(dropped.weight + contexts.total(), 5.0, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_has_ended_leaves_its_counts_only() {
+    for kind in KINDS {
+        let mut collector =
+            collected(kind, &[sample("abc", Observed::Burst(events("d"))), Sample { tick: 1, ..sample("abce", Observed::Top) }]);
+        let (before, bytes) = (profile(&collector, 2), collector.size().bytes);
+        collector.end(ThreadId::from_u32(0));
+        assert_eq!(profile(&collector, 2), before);
+        assert!(collector.size().bytes < bytes || kind == StructureKind::Dcg, "{kind:?}");
+    }
+}
+
+#[test]
+fn modes_say_what_their_weights_mean() {
+    let weights = |parameters: Parameters| Weights::of(&parameters.mode);
+    assert_eq!(weights(Parameters::exhaustive()), Weights::Exact);
+    assert_eq!(weights(Parameters::timed_estimator()), Weights::Calls);
+    assert_eq!(weights(Parameters::cbs(8, 2, Antibias::OFF)), Weights::Shares);
+}
+
+proptest! {
+    #[test]
+    fn the_structures_are_those_that_samples_make(samples in any_samples()) {
+        let mut dcg = Dcg::new();
+        let mut cct = Cct::new();
+        let mut map = CcMap::new(&program(), Limits::default()).expect("a good program");
+        let mut ksf = SiblingKsf::new(K.get(), 100_000).expect("a good k");
+        for sample in &samples {
+            dcg.add(sample);
+            cct.add(sample, |edge| edge);
+            map.add(sample, |edge| edge);
+            ksf.add(sample, |edge| edge);
+        }
+        for kind in KINDS {
+            let collector = collected(kind, &samples);
+            prop_assert_eq!(collector.dcg().by_weight(), dcg.by_weight());
+            match &collector.contexts {
+                Contexts::None => {}
+                Contexts::Cct(found) => prop_assert_eq!(found.structure(), &cct),
+                Contexts::CcMap(found) => {
+                    let nodes = |map: &CcMap| map.refs().map(|node| (map.path(node), map.count_in(node))).collect::<BTreeMap<_, _>>();
+                    prop_assert_eq!(nodes(found.structure()), nodes(&map));
+                    prop_assert!(found.structure().check().is_ok());
+                }
+                Contexts::Ksf(found) => {
+                    let inverse = |ksf| Kccf::invert(ksf, K.get(), 100_000).expect("the same k");
+                    prop_assert_eq!(inverse(found.structure()), inverse(&ksf));
+                    prop_assert_eq!(found.structure().len(), ksf.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn profiles_tell_what_samples_count(samples in any_samples()) {
+        let total: f64 = samples.iter().map(|sample| counted(sample).len() as f64 * sample.weight).sum();
+        let all = contexts(&samples);
+        prop_assert_eq!(paths(&profile(&collected(StructureKind::Cct, &samples), 0)), all.clone());
+        // In a CC-Map suffixes of stacks have trees too, but a path is there once.
+        prop_assert_eq!(paths(&profile(&collected(StructureKind::CcMap, &samples), 0)), all.clone());
+        for kind in KINDS {
+            let profile = profile(&collected(kind, &samples), 0);
+            prop_assert_eq!(profile.dcg_total(), total);
+            prop_assert_eq!(profile.contexts().map_or(total, |contexts| contexts.total()), total);
+        }
+        // The weights of a k-CCF's nodes are those of all paths that end so.
+        let kccf = profile(&collected(StructureKind::Kccf(K), &samples), 0);
+        for (reversed, weight) in paths(&kccf) {
+            let ends_so = |path: &Vec<EdgeId>| path.iter().rev().zip(&reversed).filter(|(a, b)| a == b).count() == reversed.len();
+            prop_assert_eq!(all.iter().filter(|(path, _)| ends_so(path)).map(|(_, weight)| weight).sum::<f64>(), weight);
+        }
+    }
+
+    #[test]
+    fn an_exhaustive_replay_is_exact(events in any_events(), other in any_events()) {
+        let samples = [trace(events.clone()), trace(other.clone())];
+        let threads = [0, 1].map(ThreadId::from_u32);
+        let run = threads.into_iter().zip([events, other]).flat_map(|(thread, events)| events.into_iter().map(move |event| (thread, event, 0)));
+        let mut collector = collector(StructureKind::Cct, Weights::Exact, 100_000);
+        let options = replay::Options::new(Parameters::exhaustive(), 1);
+        let summary = Replay::run(options, run, |sample| collector.add(sample)).expect("good parameters");
+        let profile = profile(&collector, summary.counters.calls);
+        prop_assert_eq!(paths(&profile), contexts(&samples));
+        prop_assert!(profile.dcg().iter().all(|edge| edge.error == Some(0.0) && edge.samples as f64 == edge.weight));
+    }
+
+    #[test]
+    fn shares_are_scaled_to_the_calls_that_were_made(events in any_events(), seed in 0..9u64) {
+        let calls = events.iter().filter(|event| event.edge().is_some()).count() as u64;
+        for (mode, weights) in [
+            (Mode::Estimator { trigger: Trigger::Calls { mean: 2 }, burst: 1 }, Weights::Calls),
+            (Mode::Cbs { samples: 2, stride: 1, antibias: Antibias::OFF }, Weights::Shares),
+        ] {
+            let parameters = Parameters { interval: std::time::Duration::from_nanos(30), ..Parameters::new(mode) };
+            let run = events.iter().map(|&event| (ThreadId::new(0), event, 0));
+            let mut collector = collector(StructureKind::Cct, weights, 100_000);
+            Replay::run(replay::Options::new(parameters, seed), run, |sample| collector.add(sample)).expect("good parameters");
+            let profile = profile(&collector, calls);
+            let told = if weights == Weights::Calls || profile.dcg().is_empty() { collector.dcg().total() } else { calls as f64 };
+            prop_assert!((profile.dcg_total() - told).abs() < 1e-6);
+            prop_assert!((profile.contexts().expect("a CCT").total() - told).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A weight as far as samples can tell: how much, of how many, and how sure.
+//!
+//! Samples of one tick (or burst) of one thread are not independent of each other and make one *stratum*; strata are taken to be independent. So the spread of a weight over the `n` strata, those in which its key was
+//! not seen included, says how far the sum can be off: with `y` what a stratum contributes, the sum's variance is estimated as `n / (n - 1) * (sum of y² - (sum of y)² / n)`. For a share `s` of the sum of all keys'
+//! contributions `x`, the same is done with `y - s x` (a ratio of two sums, to first order). What was counted exactly has no error and adds none.
+//!
+//! In: for each key, its contribution to each stratum. Out: [`Estimate`], and whether that is [hot](Heat).
+
+/// What is known of one key's weight.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Estimate {
+    /// In calls, if samples are weighted so that they stand for calls.
+    pub weight: f64,
+    /// Standard deviation of `weight`, in its unit: 0 if all is counted exactly, infinite if there was one stratum only.
+    pub standard_error: f64,
+    /// Of the total of all keys, 0 to 1.
+    pub share: f64,
+    /// Standard deviation of `share`; 0 and infinite as that of `weight`.
+    pub share_error: f64,
+    /// Calls that were seen.
+    pub samples: u64,
+    /// Strata that contributed to `weight`.
+    pub strata: u64,
+}
+
+/// What samples can say about a key's being hot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Heat {
+    /// At or above the threshold.
+    Hot,
+    /// Below it.
+    Cold,
+    /// The threshold is within the error.
+    Unknown,
+}
+
+impl Estimate {
+    /// Whether the share is at least `threshold` (0 to 1), by at least `errors` standard errors (2: wrong in one of 40 cases).
+    /// A key that samples saw in fewer than two strata is never hot: one observation has no spread.
+    pub fn heat(&self, threshold: f64, errors: f64) -> Heat {
+        let margin = errors * self.share_error;
+        let is_seen_once = self.strata < 2 && self.standard_error > 0.0;
+        if self.share - margin >= threshold && !is_seen_once {
+            return Heat::Hot;
+        }
+        if self.share + margin < threshold { Heat::Cold } else { Heat::Unknown }
+    }
+}
+
+/// What an estimate follows from: sums over strata of one key, or of all keys together.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Sums {
+    exact: f64,
+    sampled: f64,
+    /// Of what each closed stratum contributed.
+    squares: f64,
+    /// Of that with what all keys together contributed.
+    products: f64,
+    samples: u64,
+    strata: u64,
+}
+
+impl Sums {
+    pub fn weight(&self) -> f64 {
+        self.exact + self.sampled
+    }
+
+    /// Calls that were seen.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// A call that is counted exactly.
+    pub fn count(&mut self, weight: f64) {
+        self.exact += weight;
+        self.samples += 1;
+    }
+
+    /// Calls that were sampled, of this weight together.
+    pub fn observe(&mut self, weight: f64, samples: u64) {
+        self.sampled += weight;
+        self.samples += samples;
+    }
+
+    /// A stratum is over, to which this key contributed `y` in all and all keys `x`.
+    pub fn close(&mut self, y: f64, x: f64) {
+        self.squares += y * y;
+        self.products += x * y;
+        self.strata += u64::from(y != 0.0);
+    }
+
+    pub fn merge(&mut self, other: &Sums) {
+        self.exact += other.exact;
+        self.sampled += other.sampled;
+        self.squares += other.squares;
+        self.products += other.products;
+        self.samples += other.samples;
+        self.strata += other.strata;
+    }
+
+    /// `all`: of all keys together. `strata`: how many there were, those without a call included.
+    pub fn estimate(&self, all: &Sums, strata: u64) -> Estimate {
+        let share = share(self.weight(), all.weight());
+        let squares = self.squares - 2.0 * share * self.products + share * share * all.squares;
+        let residuals = standard_error(strata, self.sampled - share * all.sampled, squares);
+        Estimate {
+            weight: self.weight(),
+            standard_error: standard_error(strata, self.sampled, self.squares),
+            share,
+            share_error: self::share(residuals, all.weight()),
+            samples: self.samples,
+            strata: self.strata,
+        }
+    }
+}
+
+/// A part of a whole; 0 if there is none.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+/// Of a sum over independent strata.
+fn standard_error(strata: u64, sum: f64, squares: f64) -> f64 {
+    if squares == 0.0 {
+        return 0.0;
+    }
+    if strata < 2 {
+        return f64::INFINITY;
+    }
+    let n = strata as f64;
+    // Rounding may make it negative where all strata contribute the same.
+    let variance = n / (n - 1.0) * (squares - sum * sum / n);
+    variance.max(0.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heat_needs_the_errors_to_agree() {
+        let estimate = |share, share_error| Estimate { share, share_error, strata: 9, ..Estimate::default() };
+        assert_eq!(estimate(1.0, 0.0).heat(0.1, 2.0), Heat::Hot);
+        assert_eq!(estimate(0.3, 0.05).heat(0.1, 2.0), Heat::Hot);
+        assert_eq!(estimate(0.15, 0.05).heat(0.1, 2.0), Heat::Unknown);
+        assert_eq!(estimate(0.05, 0.05).heat(0.1, 2.0), Heat::Unknown);
+        assert_eq!(estimate(0.01, 0.02).heat(0.1, 2.0), Heat::Cold);
+    }
+
+    #[test]
+    fn one_stratum_is_never_hot_and_an_exact_count_can_be() {
+        let mut sums = Sums::default();
+        sums.observe(8.0, 8);
+        sums.close(8.0, 8.0);
+        let once = sums.estimate(&sums, 1);
+        assert_eq!((once.share, once.samples, once.standard_error), (1.0, 8, f64::INFINITY));
+        assert_eq!(once.heat(0.1, 2.0), Heat::Unknown);
+        // A second stratum without a call: the share is without doubt, the weight is not.
+        assert_eq!(sums.estimate(&sums, 2).heat(0.1, 2.0), Heat::Unknown);
+        let mut exact = Sums::default();
+        exact.count(8.0);
+        assert_eq!(exact.estimate(&exact, 0).heat(0.1, 2.0), Heat::Hot);
+    }
+
+    #[test]
+    fn exact_counts_take_from_the_error_of_a_share() {
+        // Strata of 4, 0 and 2, of all keys 4, 2 and 6; and 12 calls of other keys that were counted.
+        let (mut sums, mut all) = (Sums::default(), Sums::default());
+        for (y, x) in [(4.0, 4.0), (0.0, 2.0), (2.0, 6.0)] {
+            sums.observe(y, 1);
+            sums.close(y, x);
+            all.observe(x, 2);
+            all.close(x, x);
+        }
+        all.count(12.0);
+        let estimate = sums.estimate(&all, 3);
+        assert_eq!((estimate.weight, estimate.share, estimate.strata), (6.0, 0.25, 2));
+        // y - x / 4: 3, -0.5, 0.5, of mean 1; squares about it 4 + 2.25 + 0.25; by a total of 24.
+        assert!((estimate.share_error - (1.5f64 * 6.5).sqrt() / 24.0).abs() < 1e-12);
+    }
+}

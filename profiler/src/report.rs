@@ -1,0 +1,264 @@
+//! A profile for people and scripts: what was sampled, what it cost, what is hot, and how true it is.
+//!
+//! In: a [`Profile`], what the profiler counted, and for [`Accuracy`] the exact profile of the same run. Out: [`Report`], as data, as a table ([`Display`](std::fmt::Display)) and as JSON.
+
+mod hot;
+mod table;
+
+pub use hot::{HotContext, HotEdge, HotFunction, PolymorphicSite, Target};
+
+use crate::collect::Size;
+use crate::counters::Counters;
+use crate::diff::Diff;
+use crate::ids::EdgeId;
+use crate::metrics::{Comparison, contexts};
+use crate::profile::{Contexts, Label, Profile, ProfileError};
+use cranelift_entity::PrimaryMap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What there is to say about a profile.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// Program, mode and parameters.
+    pub title: String,
+    /// Of the run, in nanoseconds of its clock, all threads together.
+    pub nanoseconds: f64,
+    /// What profiling took of it, in percent.
+    pub cost: f64,
+    /// What the program's threads spent on samples in slow paths, in nanoseconds; `None` where a model tells the cost.
+    pub slow_paths: Option<f64>,
+    /// What the profiler's own thread worked beside the program, in nanoseconds; `None` where there is none.
+    pub organizer: Option<f64>,
+    /// What the profiler counted, by name.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Weight of all edges, in calls.
+    pub calls: f64,
+    /// Edges that were seen.
+    pub edges: usize,
+    /// `None` where only edges were kept.
+    pub contexts: Option<Structure>,
+    /// By weight.
+    pub hottest_functions: Vec<HotFunction>,
+    /// By weight.
+    pub hottest_edges: Vec<HotEdge>,
+    /// Call sites at which more than one function was called.
+    pub polymorphic: usize,
+    /// By weight.
+    pub polymorphic_sites: Vec<PolymorphicSite>,
+    /// By weight.
+    pub hottest_contexts: Vec<HotContext>,
+    /// Against the exact profile, where there is one.
+    pub accuracy: Option<Accuracy>,
+    /// Of all calls, those that the profile could not see since the optimizer had replaced them by the code they go to, in percent; `None` where that was not measured.
+    pub unseen: Option<f64>,
+    /// Against an earlier profile, where there is one.
+    pub diff: Option<Diff>,
+    /// What a reader of the numbers has to know.
+    pub notes: Vec<String>,
+    /// Why what was profiled is not complete, if it is not.
+    pub damage: Option<String>,
+}
+
+/// A context structure in figures.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Structure {
+    /// Of the structure.
+    pub name: String,
+    /// Contexts that were seen.
+    pub nodes: usize,
+    /// While it grew, with edges and threads' stacks.
+    pub bytes: usize,
+    /// Calls that found no room.
+    pub dropped_calls: u64,
+    /// The sum of their weights.
+    pub dropped_weight: f64,
+}
+
+/// How well a profile agrees with the exact one.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Accuracy {
+    /// Of the DCGs.
+    pub edges: Agreement,
+    /// `None` without contexts, and where the limit on nodes has made two structures of them.
+    pub contexts: Option<Agreement>,
+}
+
+/// PLDI'06 sections 3.1 and 3.2.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Agreement {
+    /// Degree of overlap, in percent.
+    pub overlap: f64,
+    /// Of the profile over the exact one.
+    pub hot_edge_coverage: Vec<Coverage>,
+    /// Pearson's, of weights: -1 to 1. `None` where it is not defined.
+    pub correlation: Option<f64>,
+}
+
+/// Hot-edge coverage (PLDI'06 section 3.2).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Coverage {
+    /// Part of the hottest weight from which an edge is hot.
+    pub threshold: f64,
+    /// In percent.
+    pub covered: f64,
+}
+
+impl Report {
+    /// With the `most` hottest functions, edges, polymorphic sites and contexts.
+    pub fn new(profile: &Profile, counters: &Counters, size: Size, most: usize) -> Report {
+        let structure = |contexts: &Contexts| Structure {
+            name: contexts.structure().to_string(),
+            nodes: contexts.len(),
+            bytes: size.bytes,
+            dropped_calls: size.dropped.calls,
+            dropped_weight: size.dropped.weight,
+        };
+        let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, most);
+        Report {
+            title: profile.meta().to_string(),
+            nanoseconds: 0.0,
+            cost: 0.0,
+            slow_paths: None,
+            organizer: None,
+            counters: counters.all().map(|(counter, value)| (counter.name, value)).collect(),
+            calls: profile.dcg_total(),
+            edges: profile.dcg().len(),
+            contexts: profile.contexts().map(structure),
+            hottest_functions: hot::functions(profile, most),
+            hottest_edges: hot::edges(profile, most),
+            polymorphic,
+            polymorphic_sites,
+            hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, most)),
+            accuracy: None,
+            unseen: None,
+            diff: None,
+            notes: Vec::new(),
+            damage: None,
+        }
+    }
+
+    /// One JSON object with the fields of this struct.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Accuracy {
+    /// Both profiles are of the same program, functions and call sites with the same numbers; edges may have others.
+    ///
+    /// # Errors
+    /// The contexts of one of them are no good ones.
+    pub fn new(profile: &Profile, exact: &Profile, thresholds: &[f64]) -> Result<Accuracy, ProfileError> {
+        let mut program = profile.program().clone();
+        let edges: PrimaryMap<EdgeId, EdgeId> = exact.program().edges().values().map(|&edge| program.edge(edge)).collect();
+        let ours = profile.dcg().iter().map(|edge| (edge.edge, edge.weight));
+        let theirs = exact.dcg().iter().map(|edge| (edges[edge.edge], edge.weight));
+        let agreement = |comparison: Comparison| Agreement {
+            overlap: comparison.overlap(),
+            hot_edge_coverage: thresholds
+                .iter()
+                .map(|&threshold| Coverage { threshold, covered: comparison.hot_edge_coverage(threshold) })
+                .collect(),
+            correlation: comparison.correlation(),
+        };
+        let theirs_in_contexts = exact.contexts().map(|contexts| renumbered(contexts, &edges)).transpose()?;
+        let both = profile.contexts().zip(theirs_in_contexts.as_ref());
+        Ok(Accuracy {
+            edges: agreement(Comparison::new(ours, theirs)),
+            contexts: both.and_then(|(ours, theirs)| contexts::compare(ours, theirs)).map(agreement),
+        })
+    }
+}
+
+/// The same contexts with other numbers for edges.
+fn renumbered(contexts: &Contexts, edges: &PrimaryMap<EdgeId, EdgeId>) -> Result<Contexts, ProfileError> {
+    let nodes = contexts.nodes().map(|(id, node)| {
+        let label = match node.label {
+            Label::Edge(edge) => Label::Edge(edges[edge]),
+            Label::Function(_) => node.label,
+        };
+        (id, node.parent.expand(), label, node.weight)
+    });
+    Contexts::from_nodes(contexts.structure(), contexts.labels(), nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EdgeId;
+    use crate::profile::{DcgEdge, Labels, Meta, Structure as Kind};
+    use crate::program::{CallSite, Edge, Function, Program};
+    use crate::structures::dropped::Dropped;
+
+    /// main calls itself, so deep that not all of it can be shown. Weights by edge and by depth.
+    fn profile(calls: [f64; 2], depths: &[f64]) -> Profile {
+        let mut program = Program::default();
+        let main = program.functions.push(Function { name: "ma\nin".into(), file: "a.x".into(), line: 1 });
+        let site = program.sites.push(CallSite { caller: main, line: 3 });
+        let start = program.edge(Edge { site: None.into(), callee: main });
+        let again = program.edge(Edge { site: Some(site).into(), callee: main });
+        let mut contexts = Contexts::new(Kind::Cct, Labels::Edges);
+        let mut parent = None;
+        for &weight in depths {
+            let label = Label::Edge(if parent.is_none() { start } else { again });
+            parent = Some(contexts.push(label, parent, weight).expect("a good node"));
+        }
+        let edge = |(edge, weight): (EdgeId, f64)| DcgEdge { edge, weight, error: Some(weight / 4.0), samples: 7 };
+        let edges = [start, again].into_iter().zip(calls).map(edge);
+        Profile::builder(Meta::default(), program).dcg(edges).contexts(contexts).build().expect("a good profile")
+    }
+
+    fn report(profile: &Profile, most: usize) -> Report {
+        let counters = Counters { calls: 1234, bursts_skipped: 5, ..Counters::default() };
+        let size = Size { nodes: 20, bytes: 2048, dropped: Dropped { calls: 9, weight: 4.0 } };
+        Report::new(profile, &counters, size, most)
+    }
+
+    #[test]
+    fn the_hottest_come_first_with_names_errors_and_shares() {
+        let depths: Vec<f64> = (0..20).map(|depth| f64::from(depth % 7)).collect();
+        let report = report(&profile([25.0, 75.0], &depths), 1);
+        let [HotEdge { caller: Some(caller), line: 3, callee, weight: 75.0, error: Some(18.75), share: 75.0, samples: 7 }] =
+            report.hottest_edges.as_slice()
+        else {
+            panic!("{:?}", report.hottest_edges)
+        };
+        assert_eq!((&*caller.name, caller), ("ma\nin", callee));
+        let [hottest] = report.hottest_contexts.as_slice() else { panic!("{:?}", report.hottest_contexts) };
+        assert_eq!((hottest.weight, hottest.frames.len(), hottest.omitted), (6.0, 7, 0), "of equal ones the first");
+    }
+
+    #[test]
+    fn deep_contexts_show_their_innermost_frames() {
+        let mut depths = vec![0.0; 19];
+        depths.push(1.0);
+        let report = report(&profile([25.0, 75.0], &depths), 5);
+        assert_eq!(report.hottest_contexts.len(), 1, "contexts without calls are not hot");
+        assert_eq!((report.hottest_contexts[0].frames.len(), report.hottest_contexts[0].omitted), (12, 8));
+        let text = report.to_string();
+        assert!(text.contains("(8 more) → ma\\nin → ma\\nin"), "{text}");
+        for part in
+            ["100 calls", "1,234", "bursts-skipped", "CCT, 2,048 bytes, 9 calls dropped", "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)"]
+        {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+        assert!(!text.contains("bursts-re-enabled"), "what did not happen: {text}");
+    }
+
+    #[test]
+    fn accuracy_is_of_edges_and_of_contexts() {
+        let (ours, exact) = (profile([25.0, 75.0], &[1.0, 1.0]), profile([50.0, 50.0], &[1.0, 3.0]));
+        let accuracy = Accuracy::new(&ours, &exact, &[0.1, 0.9]).expect("good profiles");
+        assert_eq!((accuracy.edges.overlap, accuracy.edges.correlation), (75.0, None));
+        assert_eq!(accuracy.edges.hot_edge_coverage.iter().map(|c| c.covered).collect::<Vec<_>>(), [100.0, 50.0]);
+        assert_eq!(accuracy.contexts.as_ref().map(|contexts| contexts.overlap), Some(75.0));
+        let mut report = report(&ours, 3);
+        report.accuracy = Some(accuracy);
+        let json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("JSON");
+        assert_eq!(json["accuracy"]["edges"]["overlap"], 75.0);
+        assert_eq!(json["counters"]["bursts-re-enabled"], 0);
+        assert_eq!(json["hottest_edges"][0]["callee"]["name"], "ma\nin");
+        assert!(report.to_string().contains("hot, T = 0.9"));
+    }
+}

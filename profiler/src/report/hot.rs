@@ -1,0 +1,221 @@
+//! What is hot: functions, edges, call sites with several callees, contexts, each by weight.
+//!
+//! In: a [`Profile`]. Out: rows of a [`Report`](super::Report). A sum's error is that of its parts taken as independent; calls that one burst sees together are not quite, so it is a little too small where bursts are long.
+
+use crate::diff::FunctionName;
+use crate::estimate::share;
+use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::profile::{ContextId, Contexts, DcgEdge, Profile};
+use cranelift_entity::PrimaryMap;
+use serde::Serialize;
+
+/// Frames that are shown of a context: the innermost.
+const FRAMES: usize = 12;
+
+/// A function and how often it was called, from wherever.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct HotFunction {
+    /// The function that is called.
+    pub function: FunctionName,
+    /// In calls.
+    pub weight: f64,
+    /// Standard error of the weight, `None` where unknown.
+    pub error: Option<f64>,
+    /// In percent of all calls.
+    pub share: f64,
+    /// Observed calls.
+    pub samples: u64,
+    /// Edges that lead to it.
+    pub edges: usize,
+}
+
+/// An edge and its weight.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct HotEdge {
+    /// `None` for the first function of a thread.
+    pub caller: Option<FunctionName>,
+    /// Of the call, 0 where unknown.
+    pub line: u32,
+    /// The function that is called.
+    pub callee: FunctionName,
+    /// In calls.
+    pub weight: f64,
+    /// Standard error of the weight, `None` where unknown.
+    pub error: Option<f64>,
+    /// In percent of all calls.
+    pub share: f64,
+    /// Observed calls.
+    pub samples: u64,
+}
+
+/// A call site at which more than one function was called.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PolymorphicSite {
+    /// The function it is in.
+    pub caller: FunctionName,
+    /// Of the call, 0 where unknown.
+    pub line: u32,
+    /// In calls.
+    pub weight: f64,
+    /// Standard error of the weight, `None` where unknown.
+    pub error: Option<f64>,
+    /// In percent of all calls.
+    pub share: f64,
+    /// Observed calls.
+    pub samples: u64,
+    /// By weight.
+    pub targets: Vec<Target>,
+}
+
+/// Where calls of a site go.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Target {
+    /// The function that is called.
+    pub callee: FunctionName,
+    /// In calls.
+    pub weight: f64,
+    /// In percent of the site's calls.
+    pub share: f64,
+    /// Observed calls.
+    pub samples: u64,
+}
+
+/// A context and the weight of the calls made in it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct HotContext {
+    /// Functions, outermost first.
+    pub frames: Vec<FunctionName>,
+    /// Frames further out that are not shown.
+    pub omitted: usize,
+    /// In calls.
+    pub weight: f64,
+    /// In percent of all calls in contexts.
+    pub share: f64,
+}
+
+/// Of several edges together.
+#[derive(Clone, Copy)]
+struct Sum {
+    weight: f64,
+    /// Square of the standard error; NaN where unknown.
+    variance: f64,
+    samples: u64,
+    edges: usize,
+}
+
+impl Sum {
+    const ZERO: Sum = Sum { weight: 0.0, variance: 0.0, samples: 0, edges: 0 };
+
+    fn add(&mut self, edge: &DcgEdge) {
+        self.weight += edge.weight;
+        self.variance += edge.error.map_or(f64::NAN, |error| error * error);
+        self.samples += edge.samples;
+        self.edges += 1;
+    }
+
+    fn error(&self) -> Option<f64> {
+        (!self.variance.is_nan()).then_some(self.variance.sqrt())
+    }
+}
+
+pub(super) fn functions(profile: &Profile, most: usize) -> Vec<HotFunction> {
+    let (program, total) = (profile.program(), profile.dcg_total());
+    let mut sums: PrimaryMap<FuncId, Sum> = program.functions.values().map(|_| Sum::ZERO).collect();
+    seen(profile).for_each(|edge| sums[program.callee(edge.edge)].add(edge));
+    let named = |(function, weight): (FuncId, f64)| HotFunction {
+        function: (&program.functions[function]).into(),
+        weight,
+        error: sums[function].error(),
+        share: percent(weight, total),
+        samples: sums[function].samples,
+        edges: sums[function].edges,
+    };
+    hottest(sums.iter().map(|(function, sum)| (function, sum.weight)).collect(), most).into_iter().map(named).collect()
+}
+
+pub(super) fn edges(profile: &Profile, most: usize) -> Vec<HotEdge> {
+    let (program, total) = (profile.program(), profile.dcg_total());
+    let named = |&DcgEdge { edge, weight, error, samples }: &DcgEdge| HotEdge {
+        caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),
+        line: program.edges()[edge].site.expand().map_or(0, |site| program.sites[site].line),
+        callee: (&program.functions[program.callee(edge)]).into(),
+        weight,
+        error,
+        share: percent(weight, total),
+        samples,
+    };
+    let edges = profile.dcg().iter().map(|edge| (edge, edge.weight)).collect();
+    hottest(edges, most).into_iter().map(|(edge, _)| named(edge)).collect()
+}
+
+/// How many there are, and the hottest of them.
+pub(super) fn polymorphic_sites(profile: &Profile, most: usize) -> (usize, Vec<PolymorphicSite>) {
+    let program = profile.program();
+    let mut sites: PrimaryMap<CallSiteId, (Sum, Vec<&DcgEdge>)> = program.sites.values().map(|_| (Sum::ZERO, Vec::new())).collect();
+    for edge in seen(profile) {
+        if let Some(site) = program.edges()[edge.edge].site.expand() {
+            sites[site].0.add(edge);
+            sites[site].1.push(edge);
+        }
+    }
+    let polymorphic: Vec<_> = sites.iter().filter(|(_, (_, edges))| edges.len() > 1).map(|(site, (sum, _))| (site, sum.weight)).collect();
+    let named = |(site, weight): (CallSiteId, f64)| {
+        let (sum, edges) = &sites[site];
+        PolymorphicSite {
+            caller: (&program.functions[program.sites[site].caller]).into(),
+            line: program.sites[site].line,
+            weight,
+            error: sum.error(),
+            share: percent(weight, profile.dcg_total()),
+            samples: sum.samples,
+            targets: targets(profile, edges, weight, most),
+        }
+    };
+    (polymorphic.len(), hottest(polymorphic, most).into_iter().map(named).collect())
+}
+
+fn targets(profile: &Profile, edges: &[&DcgEdge], total: f64, most: usize) -> Vec<Target> {
+    let callee = |edge: EdgeId| (&profile.program().functions[profile.program().callee(edge)]).into();
+    let named =
+        |&DcgEdge { edge, weight, samples, .. }: &DcgEdge| Target { callee: callee(edge), weight, share: percent(weight, total), samples };
+    hottest(edges.iter().map(|edge| (edge, edge.weight)).collect(), most).into_iter().map(|(edge, _)| named(edge)).collect()
+}
+
+pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> Vec<HotContext> {
+    let (own, total) = (contexts.own_weights(), contexts.total());
+    let nodes = contexts.nodes().map(|(id, _)| (id, own[id])).collect();
+    let named = |(id, weight)| {
+        let (frames, omitted) = frames(profile, contexts, id);
+        HotContext { frames, omitted, weight, share: percent(weight, total) }
+    };
+    hottest(nodes, most).into_iter().map(named).collect()
+}
+
+/// The innermost functions of a context, outermost first, and how many there are around them.
+fn frames(profile: &Profile, contexts: &Contexts, id: ContextId) -> (Vec<FunctionName>, usize) {
+    let path = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand());
+    let mut path: Vec<ContextId> = path.collect();
+    if !contexts.structure().is_reversed() {
+        path.reverse();
+    }
+    let omitted = path.len().saturating_sub(FRAMES);
+    let function = |&id: &ContextId| (&profile.program().functions[profile.function(contexts.node(id).label)]).into();
+    (path[omitted..].iter().map(function).collect(), omitted)
+}
+
+/// Edges with calls.
+fn seen(profile: &Profile) -> impl Iterator<Item = &DcgEdge> {
+    profile.dcg().iter().filter(|edge| edge.weight > 0.0)
+}
+
+/// The heaviest, in order; of equal ones those that came first.
+fn hottest<K>(mut entries: Vec<(K, f64)>, most: usize) -> Vec<(K, f64)> {
+    entries.retain(|(_, weight)| *weight > 0.0);
+    entries.sort_by(|a, b| b.1.total_cmp(&a.1));
+    entries.truncate(most);
+    entries
+}
+
+fn percent(part: f64, whole: f64) -> f64 {
+    100.0 * share(part, whole)
+}

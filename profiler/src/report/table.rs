@@ -1,0 +1,150 @@
+//! A report as a table for people.
+//!
+//! In: [`Report`]. Out: text, an edge or a context a line, control characters in names escaped.
+
+use super::{Agreement, HotContext, HotEdge, HotFunction, PolymorphicSite, Report, Structure, Target};
+use crate::counters::Counters;
+use crate::diff::{arrow, printable, text};
+use crate::export::grouped;
+use std::fmt::{self, Display};
+
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", printable(&self.title))?;
+        let seconds = self.nanoseconds / 1e9;
+        writeln!(f, "{} calls profiled in a run of {seconds:.6} s; cost {:.3} % of it", grouped(self.calls.round() as u64), self.cost)?;
+        if let Some(unseen) = self.unseen {
+            writeln!(f, "{unseen:.2} % of all calls are not among them: the optimizer inlined them")?;
+        }
+        self.write_functions(f)?;
+        self.write_edges(f)?;
+        self.write_sites(f)?;
+        self.write_contexts(f)?;
+        self.write_accuracy(f)?;
+        self.write_work(f)?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
+        self.diff.iter().try_for_each(|diff| write!(f, "\nagainst the earlier profile\n{diff}"))
+    }
+}
+
+fn write_structure(Structure { name, nodes, bytes, dropped_calls, .. }: &Structure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "  {:<19} {:>15}  nodes of the {name}, {} bytes", "contexts", grouped(*nodes as u64), grouped(*bytes as u64))?;
+    match dropped_calls {
+        0 => writeln!(f, ", nothing dropped"),
+        calls => writeln!(f, ", {} calls dropped since it is full", grouped(*calls)),
+    }
+}
+
+impl Report {
+    /// What the profiler did, and what that took.
+    fn write_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nthe profiler's own work")?;
+        let times = [
+            ("slow-paths", self.slow_paths, "in which the program's threads took samples"),
+            ("organizer", self.organizer, "that the profiler's own thread worked beside them"),
+        ];
+        for (name, time, what) in times {
+            if let Some(nanoseconds) = time {
+                writeln!(f, "  {name:<19} {:>12} ms  {what}", format!("{:.3}", nanoseconds / 1e6))?;
+            }
+        }
+        for (counter, _) in Counters::default().all() {
+            let value = self.counters.get(counter.name).copied().unwrap_or(0);
+            // That nothing was lost is worth a line.
+            if value > 0 || counter.name == "samples-dropped" {
+                writeln!(f, "  {:<19} {:>15}  {}", counter.name, grouped(value), counter.description)?;
+            }
+        }
+        writeln!(f, "  {:<19} {:>15}  that were seen", "edges", grouped(self.edges as u64))?;
+        self.contexts.iter().try_for_each(|structure| write_structure(structure, f))
+    }
+
+    fn write_functions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hottest_functions.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n{WEIGHT}  hottest functions")?;
+        for HotFunction { function, weight, error, share, samples, edges } in &self.hottest_functions {
+            let places = if *edges == 1 { "1 place".into() } else { format!("{} places", grouped(*edges as u64)) };
+            writeln!(f, "{}  {}, called from {places}", weighed(*weight, *error, *share, *samples), text(function))?;
+        }
+        Ok(())
+    }
+
+    fn write_sites(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.polymorphic_sites.is_empty() {
+            return Ok(());
+        }
+        let count = match self.polymorphic {
+            1 => "the call site".into(),
+            count if count > self.polymorphic_sites.len() => format!("hottest of {} call sites", grouped(count as u64)),
+            count => format!("the {count} call sites"),
+        };
+        writeln!(f, "\n{WEIGHT}  {count} that called more than one function")?;
+        for PolymorphicSite { caller, line, weight, error, share, samples, targets } in &self.polymorphic_sites {
+            let line = if *line > 0 { format!(" line {line}") } else { String::new() };
+            writeln!(f, "{}  {}{line}", weighed(*weight, *error, *share, *samples), text(caller))?;
+            for Target { callee, weight, share, samples } in targets {
+                writeln!(f, "{:>15} {:>13} {share:>7.2} % {:>12}    → {}", rounded(*weight), "of these", grouped(*samples), text(callee))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_accuracy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(accuracy) = &self.accuracy else { return Ok(()) };
+        write!(f, "\n{:<27} {:>10}", "against the exact profile", "overlap")?;
+        for coverage in &accuracy.edges.hot_edge_coverage {
+            write!(f, " {:>14}", format!("hot, T = {}", coverage.threshold))?;
+        }
+        writeln!(f, " {:>12}", "correlation")?;
+        write_agreement("edges", &accuracy.edges, f)?;
+        accuracy.contexts.iter().try_for_each(|contexts| write_agreement("contexts", contexts, f))
+    }
+
+    fn write_edges(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hottest_edges.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\n{WEIGHT}  hottest edges")?;
+        for HotEdge { caller, line, callee, weight, error, share, samples } in &self.hottest_edges {
+            writeln!(f, "{}  {}", weighed(*weight, *error, *share, *samples), arrow(caller.as_ref(), *line, callee))?;
+        }
+        Ok(())
+    }
+
+    fn write_contexts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hottest_contexts.is_empty() {
+            return Ok(());
+        }
+        let structure = self.contexts.as_ref().map_or(String::new(), |structure| format!(" of the {}", structure.name));
+        writeln!(f, "\n{:>15} {:>9}  hottest contexts{structure}", "calls", "share")?;
+        for HotContext { frames, omitted, weight, share } in &self.hottest_contexts {
+            let names: Vec<String> = frames.iter().map(|frame| printable(&frame.name)).collect();
+            let omitted = if *omitted > 0 { format!("({} more) → ", grouped(*omitted as u64)) } else { String::new() };
+            writeln!(f, "{:>15} {share:>7.2} %  {omitted}{}", rounded(*weight), names.join(" → "))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_agreement(of: &str, agreement: &Agreement, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{:<27} {:>8.2} %", format!("  {of}"), agreement.overlap)?;
+    for coverage in &agreement.hot_edge_coverage {
+        write!(f, " {:>12.2} %", coverage.covered)?;
+    }
+    writeln!(f, " {:>12}", agreement.correlation.map_or("–".into(), |correlation| format!("{correlation:.4}")))
+}
+
+/// The head of the columns that [`weighed`] fills.
+const WEIGHT: &str = "          calls       ± error     share     observed";
+
+fn weighed(weight: f64, error: Option<f64>, share: f64, samples: u64) -> String {
+    let error = error.map_or("unknown".into(), rounded);
+    format!("{:>15} {error:>13} {share:>7.2} % {:>12}", rounded(weight), grouped(samples))
+}
+
+/// Whole calls.
+fn rounded(weight: f64) -> String {
+    grouped(weight.round() as u64)
+}

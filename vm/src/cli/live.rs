@@ -1,0 +1,235 @@
+//! Profiles of running programs: `--profile` of `vm run`, and `vm profile`.
+//!
+//! In: arguments, a program, its engine. Out: a [`Profile`] and what it took. Invariant: the program's output and exit code are those of an unprofiled run, whatever becomes of the profile.
+
+use super::args::TierArg;
+use super::run::Tier;
+use super::sampling::{ModeArg, SamplingArgs};
+use crate::runtime::profiling::{Ledger, ProfileOptions, Profiler, Time};
+use clap::{Args, ValueEnum};
+use profiler::clock::Clock;
+use profiler::collect::describe;
+use profiler::export::{self, Format};
+use profiler::profile::{Meta, Profile, Staleness};
+use profiler::program::Program;
+use profiler::report::Report;
+use profiler::samplers::Parameters;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+#[derive(Args, Clone, Debug)]
+pub struct LiveArgs {
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Also count the calls that the optimizer has replaced by the code they go to; with --tier opt
+    #[arg(long)]
+    pub profile_inlined: bool,
+    /// What ticks come from
+    #[arg(long, value_enum, default_value_t)]
+    pub clock: ClockArg,
+    /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
+    #[arg(long, value_name = "OUT")]
+    pub profile_out: Option<PathBuf>,
+    /// An earlier profile, as .json or .folded; warns where the program has changed since
+    #[arg(long, value_name = "FILE")]
+    pub profile_in: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum ClockArg {
+    /// The time that passes
+    #[default]
+    Real,
+    /// The calls that a thread makes, 100 million a second: a program with one thread has the same profile in each run
+    Calls,
+}
+
+/// What code has to do for a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counting {
+    Off,
+    /// Each call is counted.
+    Calls,
+    /// Those that were inlined, too.
+    Inlined,
+}
+
+impl LiveArgs {
+    pub fn mode(&self) -> Option<ModeArg> {
+        self.sampling.profile.filter(|&mode| mode != ModeArg::Off)
+    }
+
+    /// What the program's code has to do. Errors say what to change.
+    pub fn counting(&self, tier: TierArg) -> Result<Counting, String> {
+        self.profile_out.as_deref().map_or(Ok(()), check_output)?;
+        let Some(mode) = self.mode() else {
+            let stray = self.sampling.given().or(self.profile_inlined.then_some("--profile-inlined"));
+            let stray =
+                stray.or(self.profile_out.is_some().then_some("--profile-out")).or((self.clock == ClockArg::Calls).then_some("--clock"));
+            return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
+        };
+        let counts_calls = self.parameters(mode)?.counts_calls();
+        match (self.profile_inlined, tier.inlines()) {
+            (true, _) if !counts_calls => Err("--profile-inlined needs a mode that counts calls, such as --trigger calls".into()),
+            (false, _) if !counts_calls => Ok(Counting::Off),
+            (false, _) => Ok(Counting::Calls),
+            (true, true) => Ok(Counting::Inlined),
+            (true, false) => Err("--profile-inlined goes with --tier opt: no other tier inlines".into()),
+        }
+    }
+
+    /// The earlier profile. Warns where it does not fit the program.
+    pub fn earlier(&self, program: impl FnOnce() -> Program) -> Result<Option<Profile>, String> {
+        let Some(path) = &self.profile_in else { return Ok(None) };
+        let earlier = export::read(path).map_err(|error| error.to_string())?;
+        let stale = Staleness::new(&earlier, &program());
+        if !stale.is_empty() {
+            super::text::complain(&format!("warning: {} is stale: {stale}\n", path.display()));
+        }
+        Ok(Some(earlier))
+    }
+
+    /// The same structure and program, but each call counted.
+    pub fn exhaustive(&self) -> LiveArgs {
+        let SamplingArgs { seed, structure, k, max_nodes, .. } = self.sampling;
+        let sampling = SamplingArgs { profile: Some(ModeArg::Exhaustive), seed, structure, k, max_nodes, ..SamplingArgs::default() };
+        LiveArgs { sampling, profile_out: None, profile_in: None, ..self.clone() }
+    }
+
+    /// Who takes the samples; `None` without a mode.
+    pub fn profiler(&self, program: impl FnOnce() -> Program) -> Result<Option<Arc<Profiler>>, String> {
+        let Some(mode) = self.mode() else { return Ok(None) };
+        let options = ProfileOptions {
+            parameters: self.parameters(mode)?,
+            structure: self.sampling.kind()?,
+            max_nodes: self.sampling.max_nodes,
+            time: match self.clock {
+                ClockArg::Real => Time::Real,
+                ClockArg::Calls => Time::Calls,
+            },
+            seed: self.sampling.seed,
+        };
+        Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
+    }
+
+    /// The mode with its numbers. Adaptive profiling is our own estimator, unless the arguments ask for the one of PLDI'06.
+    fn parameters(&self, mode: ModeArg) -> Result<Parameters, String> {
+        let asks_for_source = self.sampling.reenable.is_some() || self.sampling.history.is_some();
+        let preset = match mode {
+            ModeArg::Adaptive if !asks_for_source => self.sampling.estimator(Parameters::estimator()),
+            ModeArg::Estimator => self.sampling.estimator(mode.preset()),
+            _ => mode.preset(),
+        };
+        let parameters = self.sampling.parameters(preset)?;
+        if self.clock == ClockArg::Calls && !parameters.counts_calls() {
+            return Err("--clock calls needs a mode that counts calls, such as --trigger calls".into());
+        }
+        Ok(parameters)
+    }
+}
+
+/// What can be seen now of what would go wrong when the program is through.
+fn check_output(path: &Path) -> Result<(), String> {
+    Format::of(path).map_err(|error| error.to_string())?;
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A profile, and what it took.
+pub struct Profiled {
+    pub profile: Profile,
+    /// With so many of the hottest edges and contexts.
+    pub report: Report,
+}
+
+/// Edges and contexts in a report that nobody asked for more of.
+pub const TOP: usize = 10;
+
+/// A run that is being profiled.
+pub struct Session {
+    profiler: Arc<Profiler>,
+    organizer: Option<JoinHandle<()>>,
+}
+
+impl Session {
+    /// Before the program starts.
+    pub fn start(profiler: &Arc<Profiler>, tier: &Tier) -> Result<Session, String> {
+        let organizer = match tier {
+            Tier::Interp(_) => None,
+            #[cfg(feature = "native")]
+            Tier::Native(engine) => {
+                let started = crate::runtime::profiling::start_organizer(profiler, engine);
+                Some(started.map_err(|error| format!("cannot start the profiler's thread: {error}"))?)
+            }
+        };
+        Ok(Session { profiler: profiler.clone(), organizer })
+    }
+
+    /// After its end.
+    pub fn finish(mut self, name: &Path, tier: TierArg, counting: Counting, top: usize) -> Result<Profiled, String> {
+        let elapsed = self.profiler.elapsed();
+        if self.organizer.take().is_some_and(|organizer| organizer.join().is_err()) {
+            return Err("the profiler's thread has failed; this is a bug".into());
+        }
+        let counters = self.profiler.counters();
+        let options = self.profiler.options();
+        let ledger = self.profiler.ledger();
+        let described = describe(&options.parameters, options.seed, &counters);
+        let mut parameters = described.parameters;
+        parameters.push(("tier".into(), tier.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned()).into()));
+        let (clock, duration) = match options.time {
+            Time::Real => (Clock::Nanoseconds, u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+            Time::Calls => (Clock::Steps, counters.calls),
+        };
+        let program = name.file_stem().unwrap_or_default().to_string_lossy().into();
+        let meta = Meta { program, parameters, clock, duration, ..described };
+        let profile = ledger.collector.profile(meta, ledger.program.clone(), counters.calls).map_err(|error| error.to_string())?;
+        let mut report = Report::new(&profile, &counters, ledger.collector.size(), top);
+        report.nanoseconds = elapsed.as_nanos() as f64;
+        report.cost = 100.0 * self.profiler.spent().as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        report.slow_paths = Some(self.profiler.spent().as_nanos() as f64);
+        report.organizer = (!ledger.organizer.is_zero()).then_some(ledger.organizer.as_nanos() as f64);
+        report.notes = self.notes(&ledger, tier, counting);
+        Ok(Profiled { profile, report })
+    }
+
+    fn notes(&self, ledger: &Ledger, tier: TierArg, counting: Counting) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.profiler.options().time == Time::Real && self.profiler.has_timer() {
+            notes.push(format!("cycles are those of {}", self.profiler.cycle_source()));
+        }
+        if !self.profiler.options().parameters.counts_calls() {
+            notes.push("calls were not counted: how many there were is a guess from the pace of bursts, too low where calls are very frequent; shares are better, errors know nothing of it".into());
+        }
+        if let Some(source) = self.profiler.call_source() {
+            notes.push(format!("call densities come from {source}"));
+        }
+        if ledger.lost > 0 {
+            notes.push(format!("{} records fitted to nothing; this is a bug", ledger.lost));
+        }
+        if tier.inlines() && counting != Counting::Inlined {
+            notes.push("calls that the optimizer inlined are not counted; --profile-inlined counts them".into());
+        }
+        notes
+    }
+}
+
+/// Writes the profile. Gives the exit code: the program's own if that says something.
+pub fn write(profile: &Profile, path: &Path, code: u8) -> u8 {
+    match export::write(profile, path) {
+        Ok(()) => code,
+        Err(error) => failed(format!("{error}\nhint: the program has run all the same; choose another file with --profile-out"), code),
+    }
+}
+
+/// Says why there is no profile of a program that ended with this code. Gives the exit code.
+pub fn failed(error: impl Display, code: u8) -> u8 {
+    let failure = super::text::fail(error);
+    if code == 0 { failure } else { code }
+}

@@ -1,0 +1,74 @@
+//! `vm profile FILE`: a profiled run, and what there is to see in it.
+//!
+//! In: a program. Out: its own output, then the report on stdout; the profile as a file where that is asked for. The exit code is the program's.
+
+use super::args::{ProfileArgs, RunArgs};
+use super::live::{self, LiveArgs, Profiled};
+use super::run::{Finished, Refused, Shown, execute};
+use super::sampling::ModeArg;
+use super::text;
+use profiler::diff::{DiffOptions, diff};
+use profiler::profile::Profile;
+use profiler::report::{Accuracy, Report};
+
+pub fn run(mut args: ProfileArgs) -> u8 {
+    let mode = args.run.live.sampling.profile.get_or_insert(ModeArg::Adaptive);
+    if *mode == ModeArg::Off {
+        return text::fail("vm profile needs a --profile other than off; vm run runs a program without");
+    }
+    let shown = if args.quiet { Shown::Errors } else { Shown::All };
+    match execute(&args.run, shown, args.top) {
+        Ok(finished) => report(&args, finished),
+        Err(refused) => refused.tell(),
+    }
+}
+
+/// Gives the exit code: the program's own if that says something.
+fn report(args: &ProfileArgs, finished: Finished) -> u8 {
+    let Finished { code, stats, profiled, earlier } = finished;
+    let Some(Profiled { profile, mut report }) = profiled else { return code };
+    if args.run.stats {
+        text::complain(&stats);
+    }
+    report.diff = earlier.map(|earlier| diff(&earlier, &profile, &DiffOptions { changes: args.top, ..DiffOptions::default() }));
+    let checked = if args.check { check(&args.run, code, &mut report, &profile) } else { Ok(()) };
+    let printed = if args.json { text::print(&(report.to_json() + "\n")) } else { text::print(&report.to_string()) };
+    let checked = checked.map_or_else(Refused::tell, |()| 0);
+    let written = args.run.live.profile_out.as_ref().map_or(0, |path| live::write(&profile, path, 0));
+    [code, printed, checked, written].into_iter().find(|&code| code != 0).unwrap_or(0)
+}
+
+/// Compares with a run in which each call is counted, and where calls were inlined and not counted, tells how many.
+fn check(args: &RunArgs, code: u8, report: &mut Report, profile: &Profile) -> Result<(), Refused> {
+    let exact = exhaustive(args, args.live.profile_inlined, code, report)?;
+    let accuracy = Accuracy::new(profile, &exact, &DiffOptions::default().thresholds).map_err(|error| error.to_string())?;
+    report.accuracy = Some(accuracy);
+    if args.tier.inlines() && !args.live.profile_inlined {
+        let all = exhaustive(args, true, code, report)?.dcg_total();
+        report.unseen = (all > 0.0).then(|| 100.0 * (1.0 - exact.dcg_total() / all).max(0.0));
+    }
+    Ok(())
+}
+
+/// The exact profile of another run.
+fn exhaustive(args: &RunArgs, profile_inlined: bool, code: u8, report: &mut Report) -> Result<Profile, Refused> {
+    let live = LiveArgs { profile_inlined, ..args.live.exhaustive() };
+    let args = quiet(RunArgs { live, ..args.clone() });
+    let finished = execute(&args, Shown::Nothing, 0)?;
+    if finished.code != code {
+        report.notes.push(format!("the run that it was checked against ended with exit code {}, this one with {code}", finished.code));
+    }
+    finished.profiled.map(|profiled| profiled.profile).ok_or_else(|| Refused::Because("the check was not profiled; this is a bug".into()))
+}
+
+/// Without what a run tells about itself.
+fn quiet(mut args: RunArgs) -> RunArgs {
+    args.gc_log = false;
+    #[cfg(feature = "native")]
+    {
+        args.opt.time_passes = false;
+        // The file is of the first run's code.
+        args.perf_map = false;
+    }
+    args
+}

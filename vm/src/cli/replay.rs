@@ -1,0 +1,205 @@
+//! `vm replay TRACE`: a recorded run under any profiler, and what the profile is worth.
+//!
+//! In: a trace, read block by block, so that memory does not grow with the run. Out: a report on stdout, a profile as a file.
+//! A damaged trace gives the profile of its good part, and the damage as an error.
+
+use super::args::{ClockArg, CompareArg, ReplayArgs};
+use super::progress::Progress;
+use super::sampling::ModeArg;
+use super::text;
+use profiler::clock::{Clock, Rate};
+use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
+use profiler::diff::DiffOptions;
+use profiler::export::{self, Format};
+use profiler::profile::{Meta, Profile, Structure};
+use profiler::replay::{Options, Replay, Summary, Time};
+use profiler::report::{Accuracy, Report};
+use profiler::samplers::Parameters;
+use profiler::trace::{EventBlock, Limits, TraceError, TraceReader};
+use std::fs::File;
+use std::path::Path;
+
+/// Time passes as in compiled code that makes so many calls a second.
+const CALLS_A_SECOND: u64 = 100_000_000;
+/// The rate of clocks that do not know their own.
+const STEPS_A_SECOND: u64 = 1_000_000_000;
+/// Cycles of a call with its return, where time is counted in calls.
+const CYCLES_A_CALL: u64 = 10;
+
+pub fn run(args: &ReplayArgs) -> u8 {
+    match replay(args) {
+        Ok(code) => code,
+        Err(message) => text::fail(&message),
+    }
+}
+
+fn replay(args: &ReplayArgs) -> Result<u8, String> {
+    let mode = args.sampling.profile.unwrap_or(ModeArg::Exhaustive);
+    let preset = if mode == ModeArg::Estimator { args.sampling.estimator(mode.preset()) } else { mode.preset() };
+    let parameters = args.sampling.parameters(preset)?;
+    let kind = args.sampling.kind()?;
+    args.output.as_deref().map_or(Ok(()), |output| Format::of(output).map(drop)).map_err(|error| error.to_string())?;
+    let mut source = Source::open(&args.trace)?;
+    let options = source.options(parameters, args)?;
+    let collected = collect::Options { kind, weights: Weights::of(&parameters.mode), max_nodes: args.sampling.max_nodes };
+    let mut runs = vec![Run::new(options, collected)?];
+    if args.compare == Some(CompareArg::Exhaustive) {
+        let exact = Options { parameters: Parameters::exhaustive(), ..options };
+        runs.push(Run::new(exact, collect::Options { weights: Weights::Exact, ..collected })?);
+    }
+    let damage = source.stream(&mut runs, args.json)?;
+    let mut runs = runs.into_iter().map(|run| run.finish(&source));
+    let Some(measured) = runs.next().transpose()? else { return Ok(super::FAILURE) };
+    let exact = runs.next().transpose()?;
+
+    let mut report = Report::new(&measured.profile, &measured.summary.counters, measured.size, args.top);
+    (report.nanoseconds, report.cost) = (measured.summary.nanoseconds, 100.0 * measured.summary.share());
+    let accuracy = exact.map(|exact| Accuracy::new(&measured.profile, &exact.profile, &DiffOptions::default().thresholds));
+    report.accuracy = accuracy.transpose().map_err(|error| error.to_string())?;
+    report.notes = notes(&measured, &parameters, kind, source.reader.lost());
+    report.damage = damage.as_ref().map(TraceError::to_string);
+    let printed = if args.json { text::print(&(report.to_json() + "\n")) } else { text::print(&report.to_string()) };
+    let code = damage.map_or(printed, |damage| complain(&args.trace, &damage));
+    if let Some(output) = &args.output {
+        export::write(&measured.profile, output).map_err(|error| error.to_string())?;
+    }
+    Ok(code)
+}
+
+/// The exact profile of a trace with a CCT, and what is wrong with the trace. `quiet`: without a progress bar.
+pub fn exact(path: &Path, quiet: bool) -> Result<(Profile, Option<TraceError>), String> {
+    let mut source = Source::open(path)?;
+    let clock = source.clock(None)?;
+    let options = Options { time: Time::Stamps, clock, ..Options::new(Parameters::exhaustive(), 0) };
+    let max_nodes = profiler::tuning::CONTEXT_NODES;
+    let run = Run::new(options, collect::Options { kind: StructureKind::Cct, weights: Weights::Exact, max_nodes })?;
+    let mut runs = [run];
+    let damage = source.stream(&mut runs, quiet)?;
+    let [run] = runs;
+    Ok((run.finish(&source)?.profile, damage))
+}
+
+/// Tells that only a part of a trace was used. Gives the exit code.
+pub fn complain(path: &Path, damage: &TraceError) -> u8 {
+    text::fail(format!("{}: {damage}\nhint: what stands before was used", path.display()))
+}
+
+/// What a reader of the report has to know.
+fn notes(measured: &Measured, parameters: &Parameters, kind: StructureKind, lost: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if measured.summary.counters.samples == 0 && measured.summary.counters.calls > 0 {
+        let hint = match parameters.has_timer() {
+            true => "take a shorter --interval, a lower --rate, or --clock calls if the trace has no time stamps",
+            false => "take a shorter --interval",
+        };
+        notes.push(format!("no sample was taken in {:.6} s: {hint}", measured.summary.nanoseconds / 1e9));
+    }
+    let found = measured.profile.contexts().map(|contexts| contexts.structure());
+    if let (StructureKind::Kccf(k), Some(Structure::Kccf { k: Some(found) })) = (kind, found)
+        && found < k
+    {
+        notes.push(format!("contexts reach back {found} calls, not {k}: more would not fit; a higher --max-nodes keeps them"));
+    }
+    if lost > 0 {
+        notes.push(format!("{lost} events were lost when the trace was recorded"));
+    }
+    notes
+}
+
+/// A trace being read.
+struct Source<'a> {
+    path: &'a Path,
+    bytes: u64,
+    reader: TraceReader<File>,
+}
+
+impl<'a> Source<'a> {
+    fn open(path: &'a Path) -> Result<Source<'a>, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = File::open(path).map_err(|error| failed(&format!("cannot be read: {error}")))?;
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        let reader = TraceReader::new(file, Limits::default()).map_err(|error| failed(&error))?;
+        Ok(Source { path, bytes, reader })
+    }
+
+    /// The trace's, with a rate: the one that was asked for, its own, or a guess.
+    fn clock(&self, rate: Option<u64>) -> Result<Clock, String> {
+        let per_second = rate.unwrap_or_else(|| self.reader.clock().rate().map_or(STEPS_A_SECOND, Rate::per_second));
+        let clock = Clock::cycles(per_second);
+        clock.rate().map(|_| clock).ok_or_else(|| format!("--rate {per_second} is not between 1 and {} a second", Rate::FASTEST))
+    }
+
+    fn options(&self, parameters: Parameters, args: &ReplayArgs) -> Result<Options, String> {
+        let (time, clock) = match args.clock {
+            ClockArg::Stamps => (Time::Stamps, self.clock(args.rate)?),
+            ClockArg::Calls => {
+                let hz = args.rate.unwrap_or(CALLS_A_SECOND).saturating_mul(CYCLES_A_CALL);
+                (Time::PerCall(CYCLES_A_CALL), self.clock(Some(hz))?)
+            }
+        };
+        Ok(Options { time, clock, ..Options::new(parameters, args.sampling.seed) })
+    }
+
+    /// Runs the whole file, or its good part, and says what is wrong with it.
+    fn stream(&mut self, runs: &mut [Run], quiet: bool) -> Result<Option<TraceError>, String> {
+        let progress = Progress::new(self.bytes, quiet);
+        loop {
+            match self.reader.next_block() {
+                Ok(Some(block)) => runs.iter_mut().try_for_each(|run| run.block(&block)).map_err(|error| error.to_string())?,
+                Ok(None) => return Ok(None),
+                Err(damage) => return Ok(Some(damage)),
+            }
+            progress.at(self.reader.offset());
+        }
+    }
+
+    /// As profiles tell a replay's time.
+    fn profile_clock(options: &Options, summary: &Summary) -> (Clock, u64) {
+        match options.time {
+            Time::PerCall(_) => (Clock::Steps, summary.counters.calls),
+            Time::Stamps => (options.clock, summary.cycles),
+        }
+    }
+}
+
+/// A replay that fills a collector.
+struct Run {
+    options: Options,
+    replay: Replay,
+    collector: Collector,
+}
+
+/// What is left of it.
+struct Measured {
+    profile: Profile,
+    summary: Summary,
+    size: collect::Size,
+}
+
+impl Run {
+    fn new(options: Options, collected: collect::Options) -> Result<Run, String> {
+        let replay = Replay::new(options).map_err(|error| error.to_string())?;
+        let collector = Collector::new(collected).map_err(|error| error.to_string())?;
+        Ok(Run { options, replay, collector })
+    }
+
+    fn block(&mut self, block: &EventBlock<'_>) -> Result<(), CollectError> {
+        self.collector.learn(block.program)?;
+        let mut sink = |sample: &_| self.collector.add(sample);
+        for (&event, stamp) in block.events.iter().zip(block.times()) {
+            self.replay.event(block.thread, event, stamp, &mut sink);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, source: &Source<'_>) -> Result<Measured, String> {
+        let summary = self.replay.finish(&mut |sample| self.collector.add(sample));
+        let name = source.path.file_stem().unwrap_or_default().to_string_lossy();
+        let (clock, duration) = Source::profile_clock(&self.options, &summary);
+        let described = collect::describe(&self.options.parameters, self.options.seed, &summary.counters);
+        let meta = Meta { program: name.into(), clock, duration, ..described };
+        let program = source.reader.program().clone();
+        let profile = self.collector.profile(meta, program, summary.counters.calls).map_err(|error| error.to_string())?;
+        Ok(Measured { profile, summary, size: self.collector.size() })
+    }
+}

@@ -1,0 +1,110 @@
+//! The clock of the profiler: processor cycles where they can serve as time, nanoseconds elsewhere.
+//!
+//! Out: a count that only goes forward, on all threads alike, and its rate. `rdtsc` takes part of what the system's clock does, but only counts time if its rate never changes (the invariant TSC, CPUID 8000_0007 EDX bit 8).
+
+use profiler::clock::Rate;
+use std::time::{Duration, Instant};
+
+/// How long the counter is held against the system's clock to find its rate: it is then known to about 0.01 %.
+const CALIBRATION: Duration = Duration::from_millis(2);
+
+/// Where cycles come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CycleSource {
+    /// The processor's time-stamp counter.
+    Tsc,
+    /// The system's monotonic clock, in nanoseconds.
+    Monotonic,
+}
+
+impl std::fmt::Display for CycleSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CycleSource::Tsc => "rdtsc",
+            CycleSource::Monotonic => "the monotonic clock",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CycleClock {
+    source: CycleSource,
+    rate: Rate,
+    origin: Instant,
+}
+
+impl CycleClock {
+    /// The best one that this machine has.
+    pub fn new() -> CycleClock {
+        let origin = Instant::now();
+        if !tsc::is_invariant() {
+            return CycleClock { source: CycleSource::Monotonic, rate: Rate::NANOSECONDS, origin };
+        }
+        let first = tsc::read();
+        while origin.elapsed() < CALIBRATION {
+            std::hint::spin_loop();
+        }
+        let (cycles, nanos) = (tsc::read().wrapping_sub(first), origin.elapsed().as_nanos().max(1));
+        let per_second = u64::try_from(u128::from(cycles) * 1_000_000_000 / nanos).unwrap_or(0);
+        match Rate::new(per_second) {
+            Some(rate) => CycleClock { source: CycleSource::Tsc, rate, origin },
+            None => CycleClock { source: CycleSource::Monotonic, rate: Rate::NANOSECONDS, origin },
+        }
+    }
+
+    pub fn now(&self) -> u64 {
+        match self.source {
+            CycleSource::Tsc => tsc::read(),
+            CycleSource::Monotonic => self.origin.elapsed().as_nanos() as u64,
+        }
+    }
+
+    pub fn source(&self) -> CycleSource {
+        self.source
+    }
+
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+impl Default for CycleClock {
+    fn default() -> Self {
+        CycleClock::new()
+    }
+}
+
+/// How long the current thread has been on a processor.
+#[cfg(all(feature = "native", target_os = "linux"))]
+pub fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is ours to be written to; the clock is there on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod tsc {
+    use std::arch::x86_64::{__cpuid, _rdtsc};
+
+    pub fn is_invariant() -> bool {
+        const POWER: u32 = 0x8000_0007;
+        __cpuid(0x8000_0000).eax >= POWER && __cpuid(POWER).edx & 1 << 8 != 0
+    }
+
+    pub fn read() -> u64 {
+        // SAFETY: every x86-64 processor has the instruction, and Linux leaves it to programs.
+        unsafe { _rdtsc() }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod tsc {
+    pub fn is_invariant() -> bool {
+        false
+    }
+
+    pub fn read() -> u64 {
+        0
+    }
+}

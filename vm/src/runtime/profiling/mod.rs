@@ -1,0 +1,218 @@
+//! Live profiling: from yield points to structures.
+//!
+//! In: what to sample and how ([`ProfileOptions`]), a running program. Out: a [`Ledger`] that grows while the program runs, complete after [`Profiler::finish`].
+//!
+//! Each program thread has a [`ThreadProfiler`](thread::ThreadProfiler), which takes samples as the machine shows them and seals some at a time into a packet. The organizer, a thread of its own, takes packets over a channel, decodes them
+//! and owns the structures. A full channel never makes a program wait: the packet's samples are dropped and counted. Only where nothing may be missing (exhaustive profiles, and those that must come out the same in every run) the program waits.
+//! The interpreter, which sees every call and return anyway, runs the samplers over them as a replay does ([`interpreted`]).
+//!
+//! Invariant: locks are held for one packet or sample at a time, and never while a program thread is being stopped.
+
+pub mod clock;
+pub mod counting;
+pub mod interpreted;
+#[cfg(feature = "native")]
+mod native;
+#[cfg(feature = "native")]
+mod organizer;
+#[cfg(feature = "native")]
+mod packet;
+#[cfg(feature = "native")]
+mod path;
+#[cfg(feature = "native")]
+mod queue;
+#[cfg(all(test, feature = "native"))]
+mod tests;
+#[cfg(feature = "native")]
+pub mod thread;
+
+#[cfg(feature = "native")]
+pub use native::start_organizer;
+
+use super::thread::ThreadId;
+use clock::{CycleClock, CycleSource};
+use counting::CallSource;
+use interpreted::Interpreted;
+use profiler::clock::Rate;
+use profiler::collect::{self, Collector, StructureKind, Weights};
+use profiler::counters::Counters;
+use profiler::program::Program;
+use profiler::samplers::{Correction, Interval, Mode, Parameters, Random};
+use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// What time is to a sampler.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Time {
+    /// What passes.
+    #[default]
+    Real,
+    /// Each thread's own calls, [`CALL`] each: the profile of a program with one thread is then the same in every run.
+    Calls,
+}
+
+/// Of random numbers: those of threads have smaller numbers.
+const TIMER_STREAM: u64 = u64::MAX;
+
+/// What a call takes on the virtual clock, in nanoseconds: 100 million calls a second.
+pub const CALL: u64 = 10;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProfileOptions {
+    pub parameters: Parameters,
+    pub structure: StructureKind,
+    /// Most nodes of the structure.
+    pub max_nodes: u32,
+    pub time: Time,
+    /// Of everything random.
+    pub seed: u64,
+}
+
+/// What a run has brought home so far.
+pub struct Ledger {
+    /// The edges that were seen are added to it.
+    pub program: Program,
+    pub collector: Collector,
+    /// Records that fitted to nothing; 0 unless there is a bug.
+    pub lost: u64,
+    /// Time that the organizer has worked.
+    pub organizer: Duration,
+}
+
+pub struct Profiler {
+    options: ProfileOptions,
+    cycles: CycleClock,
+    call_source: Option<CallSource>,
+    ledger: Mutex<Ledger>,
+    /// Of threads that have ended.
+    counters: Mutex<Counters>,
+    /// Cycles that they have spent in slow paths.
+    spent: AtomicU64,
+    started: Instant,
+    interpreted: Interpreted,
+    #[cfg(feature = "native")]
+    queue: queue::Queue,
+}
+
+impl Profiler {
+    /// # Errors
+    /// If parameters are out of range.
+    pub fn new(options: ProfileOptions, program: Program) -> Result<Profiler, Box<dyn Error + Send + Sync>> {
+        options.parameters.check()?;
+        let cycles = CycleClock::new();
+        let collect =
+            collect::Options { kind: options.structure, weights: Weights::of(&options.parameters.mode), max_nodes: options.max_nodes };
+        let collector = Collector::new(collect)?;
+        let call_source = call_source(&options);
+        let ledger = Ledger { program, collector, lost: 0, organizer: Duration::ZERO };
+        Ok(Profiler {
+            options,
+            cycles,
+            call_source,
+            ledger: Mutex::new(ledger),
+            counters: Mutex::default(),
+            spent: AtomicU64::new(0),
+            started: Instant::now(),
+            interpreted: Interpreted::default(),
+            #[cfg(feature = "native")]
+            queue: queue::Queue::new(),
+        })
+    }
+
+    pub fn options(&self) -> &ProfileOptions {
+        &self.options
+    }
+
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// What all threads that have ended have counted.
+    pub fn counters(&self) -> Counters {
+        *self.counters.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Time that threads which have ended spent on their samples, in slow paths; what counting and recording take in the program's own code is not in it.
+    pub fn spent(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.cycles.rate().nanoseconds(self.spent.load(Relaxed))).unwrap_or(u64::MAX))
+    }
+
+    fn merge_counters(&self, counters: &Counters) {
+        self.counters.lock().unwrap_or_else(|e| e.into_inner()).merge(counters);
+    }
+
+    /// Since the profiler was made.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub fn cycle_source(&self) -> CycleSource {
+        self.cycles.source()
+    }
+
+    /// Where the call density comes from that weights correct; `None`: they correct none.
+    pub fn call_source(&self) -> Option<CallSource> {
+        self.call_source
+    }
+
+    /// The sampler needs ticks of the real timer.
+    pub fn has_timer(&self) -> bool {
+        self.options.parameters.has_timer() && self.options.time == Time::Real
+    }
+
+    /// Times between those ticks.
+    pub fn ticks(&self) -> impl FnMut() -> Duration + Send + use<> {
+        let (interval, rate) = (self.interval(), self.rate());
+        let mut random = Random::stream(self.options.seed, TIMER_STREAM);
+        move || Duration::from_nanos(u64::try_from(rate.nanoseconds(interval.next(&mut random))).unwrap_or(u64::MAX))
+    }
+
+    fn interval(&self) -> Interval {
+        let Parameters { interval, jitter, .. } = self.options.parameters;
+        Interval::new(interval, jitter, false, self.rate())
+    }
+
+    fn rate(&self) -> Rate {
+        match self.options.time {
+            Time::Real => self.cycles.rate(),
+            Time::Calls => Rate::NANOSECONDS,
+        }
+    }
+
+    /// Cycles of the real clock.
+    pub fn cycles(&self) -> u64 {
+        self.cycles.now()
+    }
+
+    /// No program thread runs any more: everything that is under way is taken over, after which the ledger is complete once the organizer has ended.
+    pub fn finish(&self) {
+        self.finish_interpreted();
+        #[cfg(feature = "native")]
+        self.finish_organizer();
+    }
+}
+
+fn call_source(options: &ProfileOptions) -> Option<CallSource> {
+    let (Mode::StackWalk { antibias } | Mode::Cbs { antibias, .. }) = options.parameters.mode else { return None };
+    if antibias.correction == Correction::Off {
+        return None;
+    }
+    #[cfg(all(feature = "native", target_os = "linux", target_arch = "x86_64"))]
+    if options.time == Time::Real && counting::RetiredCalls::open().is_some() {
+        return Some(CallSource::Retired);
+    }
+    Some(CallSource::Prologues)
+}
+
+/// The number of a thread in profiles.
+pub fn thread_id(id: ThreadId) -> profiler::ids::ThreadId {
+    profiler::ids::ThreadId::from_u32(u32::try_from(id.0).unwrap_or(u32::MAX - 1))
+}
+
+impl std::fmt::Debug for Profiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Profiler").field("options", &self.options).finish_non_exhaustive()
+    }
+}

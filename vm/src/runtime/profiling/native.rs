@@ -1,0 +1,192 @@
+//! The profiler of compiled code: what threads ask of it, and its organizer's life.
+//!
+//! In: packets. Out: samples in the ledger. Invariant: whoever waits for the organizer holds no lock that it needs.
+
+use super::counting::{CallSource, RetiredCalls};
+use super::organizer::Organizer;
+use super::packet::Packet;
+use super::path::{Code, Position};
+use super::queue::Message;
+use super::thread::ThreadProfiler;
+use super::{CALL, Ledger, Profiler, Time};
+use crate::runtime::native::NativeEngine;
+use jit::native::SiteKind;
+use profiler::collect::Collector;
+use profiler::counters::Counters;
+use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
+use profiler::program::{Edge, Program};
+use profiler::sample::Sample;
+use profiler::samplers::{Interval, Mode, Random, Sampler};
+use profiler::tuning;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A packet is handed over with so many samples (CC-Map section 3.1.3: about 10).
+const SAMPLES: usize = 10;
+/// Or so many bytes.
+const BYTES: usize = 64 << 10;
+
+impl Profiler {
+    /// A thread that is about to run compiled code.
+    pub fn thread(self: &Arc<Self>, id: ThreadId) -> ThreadProfiler {
+        ThreadProfiler::new(self.clone(), id)
+    }
+
+    /// What the current thread has been on a processor, in cycles.
+    pub(super) fn thread_ran(&self) -> u64 {
+        self.rate().cycles(super::clock::thread_time())
+    }
+
+    /// What recording a call takes, in cycles.
+    pub(super) fn record_cost(&self) -> u64 {
+        match self.options.time {
+            Time::Real => self.rate().cycles(Duration::from_nanos(tuning::CLOCK_RECORD)),
+            Time::Calls => 0,
+        }
+    }
+
+    /// A thread's own, with random numbers of its own.
+    pub(super) fn sampler(&self, random: Random) -> Sampler {
+        Sampler::new(&self.options.parameters, self.rate(), random).expect("checked when the profiler was made")
+    }
+
+    /// Ticks of the virtual clock, if that is what the sampler goes by.
+    pub(super) fn virtual_interval(&self) -> Option<Interval> {
+        let has_timer = self.options.parameters.has_timer() && self.options.time == Time::Calls;
+        has_timer.then(|| self.interval())
+    }
+
+    /// The sampler's time on a thread that has made so many calls.
+    pub(super) fn now(&self, calls: u64) -> u64 {
+        match self.options.time {
+            Time::Real => self.cycles.now(),
+            Time::Calls => calls.saturating_mul(CALL),
+        }
+    }
+
+    /// Counts the current thread's calls, where the sampler has a use for it.
+    pub(super) fn retired_calls(&self) -> Option<RetiredCalls> {
+        (self.call_source() == Some(CallSource::Retired)).then(RetiredCalls::open)?
+    }
+
+    /// The first call at which the virtual clock has reached this.
+    pub(super) fn call_at(&self, cycles: u64) -> u64 {
+        cycles.div_ceil(CALL)
+    }
+
+    pub(super) fn empty_packet(&self, thread: ThreadId) -> Packet {
+        self.queue.empty(thread)
+    }
+
+    pub(super) fn is_full(&self, packet: &Packet) -> bool {
+        packet.len() >= SAMPLES || packet.bytes() >= BYTES
+    }
+
+    /// The program waits rather than lose samples.
+    fn is_lossless(&self) -> bool {
+        self.options.parameters.mode == Mode::Exhaustive || self.options.time == Time::Calls
+    }
+
+    /// Hands the packet's samples over and leaves it empty. Gives how many were lost.
+    pub(super) fn hand_over(&self, packet: &mut Packet) -> u64 {
+        let full = std::mem::replace(packet, self.queue.empty(packet.thread));
+        if self.is_lossless() {
+            self.queue.send(full);
+            return 0;
+        }
+        let Err(refused) = self.queue.try_send(full) else { return 0 };
+        let lost = refused.len() as u64;
+        *packet = refused.reuse(packet.thread);
+        lost
+    }
+
+    /// The thread's last samples, and all that it has counted.
+    pub(super) fn thread_ended(&self, mut rest: Packet, mut counters: Counters, spent: u64) {
+        let thread = rest.thread;
+        if !rest.is_empty() {
+            counters.samples_dropped += self.hand_over(&mut rest);
+        }
+        if self.is_lossless() {
+            self.queue.tell(Message::Ended(thread));
+        } else {
+            self.queue.thread_ended(thread);
+        }
+        self.merge_counters(&counters);
+        self.spent.fetch_add(spent, Relaxed);
+    }
+
+    /// The organizer's life: until [`Profiler::finish`].
+    fn organize(&self, engine: &NativeEngine) {
+        let mut organizer = Organizer::default();
+        loop {
+            match self.queue.receive() {
+                Message::Samples(packet) => {
+                    self.enter(&mut organizer, &packet, engine);
+                    self.queue.recycle(packet);
+                }
+                Message::Ended(thread) => {
+                    organizer.thread_ended(thread);
+                    self.ledger().collector.end(thread);
+                }
+                Message::Finish => return,
+            }
+        }
+    }
+
+    fn enter(&self, organizer: &mut Organizer, packet: &Packet, engine: &NativeEngine) {
+        let start = Instant::now();
+        let mut ledger = self.ledger();
+        let Ledger { program, collector, .. } = &mut *ledger;
+        organizer.decode(packet, &mut Decoder { engine, program, collector });
+        ledger.lost = organizer.lost;
+        ledger.organizer += start.elapsed();
+    }
+
+    /// Lets the organizer end once it has seen all that was handed over.
+    pub(super) fn finish_organizer(&self) {
+        self.queue.tell(Message::Finish);
+    }
+}
+
+/// Starts the thread that owns the structures. It ends after [`Profiler::finish`]; then the ledger is complete.
+///
+/// # Errors
+/// The system has no thread.
+pub fn start_organizer(profiler: &Arc<Profiler>, engine: &Arc<NativeEngine>) -> std::io::Result<JoinHandle<()>> {
+    let (profiler, engine) = (profiler.clone(), engine.clone());
+    std::thread::Builder::new().name("organizer".into()).spawn(move || profiler.organize(&engine))
+}
+
+/// What addresses mean; edges and samples go to the ledger.
+struct Decoder<'a> {
+    engine: &'a NativeEngine,
+    program: &'a mut Program,
+    collector: &'a mut Collector,
+}
+
+impl Code for Decoder<'_> {
+    fn position(&self, pc: u64) -> Option<Position> {
+        let mut is_probe = false;
+        let chain = self.engine.inner().decode(pc)?.map(|view| match view.site {
+            Some(SiteKind::Call(site)) => (view.func, Some(site)),
+            site => {
+                is_probe = site == Some(SiteKind::Probe);
+                (view.func, None)
+            }
+        });
+        let chain = chain.collect();
+        Some(Position { chain, is_probe })
+    }
+
+    fn edge(&mut self, site: Option<CallSiteId>, callee: FuncId) -> EdgeId {
+        self.program.edge(Edge { site: site.into(), callee })
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        // Edges are of the module's own functions and call sites, which the program has.
+        let _ = self.collector.learn(self.program);
+        self.collector.add(sample);
+    }
+}

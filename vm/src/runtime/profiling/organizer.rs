@@ -1,0 +1,99 @@
+//! Packets become samples: the organizer's half of the profiler (CC-Map section 3.1.3).
+//!
+//! In: [`Packet`]s of all threads. Out: [`Sample`]s, in the order of each thread, for the collector. Runs on one thread of its own, and looks up what addresses mean there.
+
+use super::packet::{Kind, Packet};
+use super::path::{Code, Path, Step};
+use jit::context::CallSeen;
+use profiler::event::Event;
+use profiler::ids::{EdgeId, ThreadId};
+use profiler::sample::{Observed, Sample};
+use rustc_hash::FxHashMap;
+
+/// What is known of each thread that hands over packets.
+#[derive(Default)]
+pub struct Organizer {
+    paths: FxHashMap<ThreadId, Path>,
+    /// Records that fit to nothing: a bug, shown in the report.
+    pub lost: u64,
+}
+
+impl Organizer {
+    /// Every sample of the packet.
+    pub fn decode(&mut self, packet: &Packet, code: &mut impl Code) {
+        let path = self.paths.entry(packet.thread).or_default();
+        let mut sample = Sample { thread: packet.thread, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0 };
+        for (raw, frames, calls) in packet.samples() {
+            path.walked(frames, code);
+            (sample.weight, sample.tick) = (raw.weight, raw.tick);
+            keep(path, &mut sample);
+            match raw.kind {
+                Kind::Top => {
+                    sample.observed = Observed::Top;
+                    code.add(&sample);
+                }
+                Kind::Burst => self.lost += burst(path, None, calls, &mut sample, code),
+                Kind::BurstFromTop => {
+                    let first = sample.stack.pop();
+                    self.lost += burst(path, first, calls, &mut sample, code);
+                }
+            }
+        }
+    }
+
+    /// The thread has handed over its last packet.
+    pub fn thread_ended(&mut self, thread: ThreadId) {
+        self.paths.remove(&thread);
+    }
+}
+
+/// A burst of calls, of which the first may be known already. Where the frames in between are not known, a burst is several samples of one tick. Gives how many records were lost.
+fn burst(path: &mut Path, first: Option<EdgeId>, calls: &[CallSeen], sample: &mut Sample, code: &mut impl Code) -> u64 {
+    let mut events: Vec<Event> = match std::mem::replace(&mut sample.observed, Observed::Top) {
+        Observed::Burst(mut events) => {
+            events.clear();
+            events
+        }
+        Observed::Top => Vec::with_capacity(2 * calls.len()),
+    };
+    events.extend(first.map(Event::call));
+    let mut lost = 0;
+    for &call in calls {
+        match path.call(call, code) {
+            Step::Call { returns, edge } => {
+                events.extend(std::iter::repeat_n(Event::RETURN, returns));
+                events.push(Event::call(edge));
+            }
+            Step::Jump { edge } => {
+                events = flush(events, sample, code);
+                keep(path, sample);
+                sample.stack.pop();
+                events.push(Event::call(edge));
+            }
+            Step::Lost => lost += 1,
+        }
+    }
+    let events = flush(events, sample, code);
+    sample.observed = Observed::Burst(events);
+    lost
+}
+
+/// Hands over what was seen so far; gives the list back, empty.
+fn flush(events: Vec<Event>, sample: &mut Sample, code: &mut impl Code) -> Vec<Event> {
+    sample.observed = Observed::Burst(events);
+    if matches!(&sample.observed, Observed::Burst(events) if !events.is_empty()) {
+        code.add(sample);
+    }
+    match std::mem::replace(&mut sample.observed, Observed::Top) {
+        Observed::Burst(mut events) => {
+            events.clear();
+            events
+        }
+        Observed::Top => Vec::new(),
+    }
+}
+
+fn keep(path: &Path, sample: &mut Sample) {
+    sample.stack.clear();
+    sample.stack.extend_from_slice(path.edges());
+}

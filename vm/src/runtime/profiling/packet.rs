@@ -1,0 +1,133 @@
+//! What a thread hands over: some samples as the machine shows them, addresses only.
+//!
+//! In: stack walks and the records that compiled code makes of calls. Out: a [`Packet`], which the organizer decodes. Writing one costs a thread two words a frame and three a call; nothing is looked up.
+//! Invariant: the samples' frames and calls lie one after the other, in the order of the samples.
+
+use jit::context::CallSeen;
+use jit::native::RawFrame;
+use profiler::ids::ThreadId;
+use std::ops::Range;
+
+/// What of a sample counts; see [`profiler::sample::Observed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Top,
+    Burst,
+    /// The call on top of the stack is the first of the burst.
+    BurstFromTop,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct RawSample {
+    pub kind: Kind,
+    pub weight: f64,
+    pub tick: u64,
+    /// End of its frames in the packet.
+    frames_end: u32,
+    /// End of its calls in the packet.
+    calls_end: u32,
+}
+
+/// Samples of one thread.
+#[derive(Debug)]
+pub struct Packet {
+    pub thread: ThreadId,
+    samples: Vec<RawSample>,
+    /// Of each sample the innermost first.
+    frames: Vec<RawFrame>,
+    calls: Vec<CallSeen>,
+}
+
+impl Packet {
+    pub fn new(thread: ThreadId) -> Packet {
+        Packet { thread, samples: Vec::new(), frames: Vec::new(), calls: Vec::new() }
+    }
+
+    /// Empty again, for another thread, its memory kept.
+    pub fn reuse(mut self, thread: ThreadId) -> Packet {
+        self.thread = thread;
+        self.clear();
+        self
+    }
+
+    pub fn clear(&mut self) {
+        self.samples.clear();
+        self.frames.clear();
+        self.calls.clear();
+    }
+
+    pub fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// Of all that is in it.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.samples) + size_of_val(&*self.frames) + size_of_val(&*self.calls)
+    }
+
+    /// Bytes of the memory that it keeps when it is empty.
+    pub fn capacity(&self) -> usize {
+        self.samples.capacity() * size_of::<RawSample>()
+            + self.frames.capacity() * size_of::<RawFrame>()
+            + self.calls.capacity() * size_of::<CallSeen>()
+    }
+
+    /// A frame of the sample that is being made, after those inside of it.
+    pub fn frame(&mut self, frame: RawFrame) {
+        self.frames.push(frame);
+    }
+
+    /// A call of the burst that is being recorded.
+    pub fn call(&mut self, call: CallSeen) {
+        self.calls.push(call);
+    }
+
+    /// Calls of the burst that is being recorded.
+    pub fn recorded(&self) -> usize {
+        self.calls.len() - self.samples.last().map_or(0, |sample| sample.calls_end as usize)
+    }
+
+    /// The sample that was being made is complete.
+    pub fn seal(&mut self, kind: Kind, weight: f64, tick: u64) {
+        let (frames_end, calls_end) = (self.frames.len() as u32, self.calls.len() as u32);
+        self.samples.push(RawSample { kind, weight, tick, frames_end, calls_end });
+    }
+
+    /// The sample that was being made saw nothing.
+    pub fn discard(&mut self) {
+        let (frames, calls) = self.samples.last().map_or((0, 0), |sample| (sample.frames_end, sample.calls_end));
+        self.frames.truncate(frames as usize);
+        self.calls.truncate(calls as usize);
+    }
+
+    /// Room for so many calls, which compiled code fills from its beginning on; until [`Packet::recorded_up_to`] nothing else happens to the packet.
+    pub fn room(&mut self, calls: usize) -> Range<*mut CallSeen> {
+        self.calls.reserve(calls);
+        let free = self.calls.spare_capacity_mut()[..calls].as_mut_ptr_range();
+        free.start.cast()..free.end.cast()
+    }
+
+    /// Takes what compiled code has recorded.
+    ///
+    /// # Safety
+    /// `cursor` began at the start of the last [`Packet::room`] and has moved on only over records that were written, at most to its end.
+    pub unsafe fn recorded_up_to(&mut self, cursor: *const CallSeen) {
+        // SAFETY: both lie in the vector's memory, by contract.
+        let calls = unsafe { cursor.offset_from(self.calls.as_ptr()) };
+        // SAFETY: written, by contract.
+        unsafe { self.calls.set_len(calls as usize) };
+    }
+
+    /// Every sample with its frames, innermost first, and its calls.
+    pub fn samples(&self) -> impl Iterator<Item = (&RawSample, &[RawFrame], &[CallSeen])> {
+        let starts = std::iter::once((0, 0)).chain(self.samples.iter().map(|sample| (sample.frames_end, sample.calls_end)));
+        self.samples.iter().zip(starts).map(|(sample, (frames, calls))| {
+            let frames = &self.frames[frames as usize..sample.frames_end as usize];
+            (sample, frames, &self.calls[calls as usize..sample.calls_end as usize])
+        })
+    }
+}

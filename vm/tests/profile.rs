@@ -1,0 +1,197 @@
+//! `vm profile`: the report of a run, its check against the exact profile, and what becomes of an earlier profile. And `--perf-map`.
+#![cfg(feature = "native")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Shapes of two classes at one call site, three to one; 4,000 virtual calls, of which `small` is inlined by the optimizer.
+const SHAPES: &str = r#"
+abstract class Shape {
+    abstract fun area(): Int
+}
+
+class Square(let side: Int) : Shape() {
+    override fun area(): Int = small(side)
+}
+
+class Dot() : Shape() {
+    override fun area(): Int = 1
+}
+
+fun small(side: Int): Int = side * side
+
+fun sum(shapes: Array<Shape>): Int {
+    var sum = 0
+    for i in 0..<4000 { sum += shapes[i % 4].area() }
+    return sum
+}
+
+fun main() {
+    let shapes = Array<Shape>(4, Square(2))
+    shapes[3] = Dot()
+    println(sum(shapes))
+}
+"#;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("vm-profile-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn vm(command: &str, source: &Path, options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(source).args(options).output().unwrap()
+}
+
+/// Standard output and error of a run that must end well.
+fn good(command: &str, source: &Path, options: &[&str]) -> (String, String) {
+    let output = vm(command, source, options);
+    assert_eq!(output.status.code(), Some(0), "{options:?}: {output:?}");
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn json(source: &Path, options: &[&str]) -> Value {
+    let (out, _) = good("profile", source, &[&["--quiet", "--json"], options].concat());
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+#[test]
+fn the_report_follows_the_programs_output() {
+    let folder = Folder::new("report");
+    let source = folder.write("shapes.lang", SHAPES);
+    let (out, err) = good("profile", &source, &["--profile", "exhaustive"]);
+    assert!(out.starts_with("13000\nshapes: exhaustive"), "{out}");
+    assert_eq!(err, "");
+    for part in [
+        "hottest functions",
+        "hottest edges",
+        "that called more than one function",
+        "hottest contexts of the CCT",
+        "the profiler's own work",
+    ] {
+        assert!(out.contains(part), "no {part} in {out}");
+    }
+    let (quiet, _) = good("profile", &source, &["--quiet", "--structure", "kccf", "--k", "2", "--interval", "50"]);
+    assert!(quiet.starts_with("shapes: estimator"), "adaptive without a mode: {quiet}");
+    assert!(quiet.contains("hottest contexts of the 2-CCF"), "{quiet}");
+    let (shown, _) = good("profile", &source, &["--top", "1", "--profile", "exhaustive"]);
+    assert!(!shown.contains("Dot"), "a site's second target is not among the hottest one: {shown}");
+}
+
+#[test]
+fn receivers_are_told_by_call_site() {
+    let folder = Folder::new("receivers");
+    let report = json(&folder.write("shapes.lang", SHAPES), &["--profile", "exhaustive"]);
+    let site = &report["polymorphic_sites"][0];
+    assert_eq!((&report["polymorphic"], &site["weight"], &site["caller"]["name"]), (&1.into(), &4000.0.into(), &"sum".into()), "{report}");
+    let targets: Vec<_> = site["targets"].as_array().unwrap().iter().map(|t| (&t["callee"]["name"], &t["share"], &t["samples"])).collect();
+    assert_eq!(targets.len(), 2);
+    assert!(targets[0].0.as_str().unwrap().contains("Square") && targets[1].0.as_str().unwrap().contains("Dot"), "{targets:?}");
+    assert_eq!([targets[0].1, targets[1].1], [&Value::from(75.0), &Value::from(25.0)]);
+    assert_eq!([targets[0].2, targets[1].2], [&Value::from(3000), &Value::from(1000)]);
+    let small = report["hottest_functions"].as_array().unwrap().iter().find(|f| f["function"]["name"] == "small").unwrap();
+    assert_eq!((&small["weight"], &small["error"], &small["edges"]), (&3000.0.into(), &0.0.into(), &1.into()));
+}
+
+#[test]
+fn a_check_tells_overlap_and_what_inlining_hid() {
+    let folder = Folder::new("check");
+    let source = folder.write("shapes.lang", SHAPES);
+    let exact = json(&source, &["--check", "--profile", "exhaustive"]);
+    for of in ["edges", "contexts"] {
+        let overlap = exact["accuracy"][of]["overlap"].as_f64().unwrap();
+        assert!(overlap > 100.0 - 1e-9, "{of}: {overlap}");
+    }
+    assert_eq!(exact["unseen"], Value::Null, "baseline code inlines nothing");
+    let sampled = json(&source, &["--check", "--clock", "calls", "--profile", "estimator", "--interval", "100", "--burst", "2"]);
+    let overlap = sampled["accuracy"]["edges"]["overlap"].as_f64().unwrap();
+    assert!((50.0..99.999).contains(&overlap), "{overlap}: close, but not the same");
+    let unseen = json(&source, &["--check", "--tier", "opt", "--profile", "exhaustive"])["unseen"].as_f64().unwrap();
+    let inlined = json(&source, &["--check", "--tier", "opt", "--profile-inlined", "--profile", "exhaustive"]);
+    assert!(unseen > 0.0 && unseen < 100.0, "{unseen}");
+    assert_eq!((&inlined["unseen"], &inlined["calls"]), (&Value::Null, &exact["calls"]), "with probes every call is seen");
+    let (out, _) = good("profile", &source, &["--check"]);
+    assert_eq!(out.matches("13000\n").count(), 1, "the second run prints nothing: {out}");
+}
+
+#[test]
+fn the_exit_code_is_the_programs() {
+    let folder = Folder::new("code");
+    let source = folder.write("exit.lang", "fun main() {\n    print(1)\n    exit(3)\n}\n");
+    for options in [&[][..], &["--check"], &["--quiet", "--json"]] {
+        let output = vm("profile", &source, options);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(!output.stdout.is_empty(), "the report is there");
+    }
+    let off = vm("profile", &source, &["--profile", "off"]);
+    assert_eq!((off.status.code(), off.stdout.len()), (Some(2), 0));
+}
+
+#[test]
+fn a_stale_profile_is_told() {
+    let folder = Folder::new("stale");
+    let source = folder.write("shapes.lang", SHAPES);
+    for name in ["earlier.json", "earlier.folded"] {
+        let earlier = folder.0.join(name);
+        let earlier = earlier.to_str().unwrap();
+        folder.write("shapes.lang", SHAPES);
+        good("run", &source, &["--profile", "exhaustive", "--profile-out", earlier]);
+        let (_, err) = good("run", &source, &["--profile-in", earlier]);
+        assert_eq!(err, "", "{name}: the program is the same");
+        let (out, _) = good("profile", &source, &["--profile", "exhaustive", "--profile-in", earlier]);
+        assert!(out.contains("against the earlier profile"), "{name}: {out}");
+        // Folded stacks know neither files nor lines, so that edges cannot be matched.
+        assert_eq!(out.contains("no edge's share changed"), name.ends_with(".json"), "{name}: {out}");
+        folder.write("shapes.lang", &SHAPES.replace("small", "square"));
+        let (out, err) = good("run", &source, &["--profile-in", earlier]);
+        assert_eq!(out, "13000\n");
+        assert!(err.contains("is stale") && err.contains("1 function gone: small"), "{name}: {err}");
+    }
+    let missing = vm("run", &source, &["--profile-in", "nowhere.json"]);
+    assert_eq!((missing.status.code(), missing.stdout.len()), (Some(2), 0), "{missing:?}");
+}
+
+#[test]
+fn a_perf_map_names_compiled_functions() {
+    let folder = Folder::new("perf");
+    let source = folder.write("shapes.lang", SHAPES);
+    for tier in ["baseline", "opt"] {
+        let child = Command::new(env!("CARGO_BIN_EXE_vm"))
+            .args(["run", "--perf-map", "--tier", tier])
+            .arg(&source)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let path = PathBuf::from(format!("/tmp/perf-{}.map", child.id()));
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for line in text.lines() {
+            let [start, len, _name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            ranges.push((u64::from_str_radix(start, 16).unwrap(), u64::from_str_radix(len, 16).unwrap()));
+        }
+        ranges.sort_unstable();
+        assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{tier}: code overlaps: {text}");
+        assert!(text.lines().any(|line| line.ends_with(" <start>")), "{tier}: {text}");
+    }
+    let interp = vm("run", &source, &["--perf-map", "--tier", "interp"]);
+    assert_eq!((interp.status.code(), interp.stdout.len()), (Some(2), 0));
+}

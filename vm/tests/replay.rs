@@ -1,0 +1,278 @@
+//! `vm replay`: profiles of recorded runs, from the command line.
+
+use profiler::export;
+use profiler::profile::{Label, Profile, Structure};
+use profiler::trace::{Limits, Trace};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Recursion and a loop: fib(16) calls itself 3192 times, in 16 contexts and more.
+const PROGRAM: &str = "\
+fun fib(n: Int): Int = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }
+fun leaf(n: Int): Int = n
+fun main() {
+    let sum = fib(16)
+    for i in 0..2000 { leaf(i) }
+}
+";
+
+/// A folder of its own with the trace `run.trace`, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("vm-replay-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("run.lang"), PROGRAM).unwrap();
+        let folder = Folder(path);
+        assert_eq!(folder.vm(&["trace", "run.lang"]).status.code(), Some(0));
+        folder
+    }
+
+    fn vm(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_vm")).args(args).current_dir(&self.0).output().unwrap()
+    }
+
+    /// `vm replay run.trace`, which must succeed without a word on stderr. What it prints.
+    fn replay(&self, line: &str) -> String {
+        let args: Vec<&str> = ["replay", "run.trace"].into_iter().chain(line.split_whitespace()).collect();
+        let (code, out, errors) = streams(&self.vm(&args));
+        assert_eq!((code, errors.as_str()), (Some(0), ""), "{line}");
+        out
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.replay(&format!("{line} --json"))).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    fn profile(&self, line: &str) -> Profile {
+        self.replay(&format!("{line} -o out.json"));
+        export::read(&self.0.join("out.json")).unwrap()
+    }
+
+    fn trace(&self) -> Trace {
+        Trace::load(std::fs::File::open(self.0.join("run.trace")).unwrap(), Limits::default()).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn streams(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Calls by path of edges, outermost first, counted by hand.
+fn counted(trace: &Trace) -> BTreeMap<Vec<u32>, f64> {
+    let mut counts = BTreeMap::new();
+    for thread in trace.threads.values() {
+        let mut stack = Vec::new();
+        for event in &thread.events {
+            match event.edge() {
+                Some(edge) => {
+                    stack.push(edge.as_u32());
+                    *counts.entry(stack.clone()).or_default() += 1.0;
+                }
+                None => drop(stack.pop()),
+            }
+        }
+    }
+    counts
+}
+
+/// The same as a profile tells it.
+fn paths(profile: &Profile) -> BTreeMap<Vec<u32>, f64> {
+    let contexts = profile.contexts().expect("contexts");
+    let path = |id| {
+        let nodes = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand());
+        let labels = nodes.map(|id| if let Label::Edge(edge) = contexts.node(id).label { edge.as_u32() } else { panic!("no edge") });
+        let mut path: Vec<u32> = labels.collect();
+        path.reverse();
+        path
+    };
+    contexts.nodes().map(|(id, node)| (path(id), node.weight)).collect()
+}
+
+#[test]
+fn the_exhaustive_profile_is_exact() {
+    let folder = Folder::new("exact");
+    let truth = counted(&folder.trace());
+    for structure in ["cct", "ccmap"] {
+        assert_eq!(paths(&folder.profile(&format!("--profile exhaustive --structure {structure}"))), truth, "{structure}");
+    }
+    let profile = folder.profile("--structure dcg");
+    assert_eq!(profile.contexts(), None);
+    let mut edges: BTreeMap<u32, f64> = BTreeMap::new();
+    truth.iter().for_each(|(path, calls)| *edges.entry(path[path.len() - 1]).or_default() += calls);
+    assert_eq!(profile.dcg().iter().map(|edge| (edge.edge.as_u32(), edge.weight)).collect::<BTreeMap<_, _>>(), edges);
+    assert!(profile.dcg().iter().all(|edge| edge.error == Some(0.0) && edge.samples as f64 == edge.weight));
+    assert_eq!((&*profile.meta().program, &*profile.meta().mode, profile.meta().seed), ("run", "exhaustive", None));
+
+    let converted = folder.vm(&["convert", "run.trace", "-o", "converted.json"]);
+    assert_eq!(streams(&converted), (Some(0), String::new(), String::new()));
+    assert_eq!(paths(&export::read(&folder.0.join("converted.json")).unwrap()), truth);
+}
+
+#[test]
+fn contexts_of_bounded_length_have_their_k() {
+    let folder = Folder::new("k");
+    let truth = counted(&folder.trace());
+    let kccf = folder.profile("--structure kccf --k 2");
+    let structure = kccf.contexts().map(|contexts| contexts.structure());
+    assert_eq!(structure, Some(Structure::Kccf { k: std::num::NonZeroU32::new(2) }));
+    for (reversed, weight) in paths(&kccf) {
+        assert!(reversed.len() <= 3, "at most two calls before the last");
+        let ends_so = |full: &Vec<u32>| full.iter().rev().zip(&reversed).filter(|(a, b)| a == b).count() == reversed.len();
+        assert_eq!(truth.iter().filter(|(full, _)| ends_so(full)).map(|(_, calls)| calls).sum::<f64>(), weight, "{reversed:?}");
+    }
+    let ksf = folder.json("--structure ksf --k 3");
+    assert_eq!(ksf["contexts"]["name"], "3-SF");
+    assert!(folder.json("--structure kccf")["contexts"]["name"].as_str().is_some_and(|name| name.contains("10")));
+}
+
+#[test]
+fn every_mode_profiles_with_every_structure() {
+    let folder = Folder::new("modes");
+    let calls = counted(&folder.trace()).values().sum::<f64>();
+    for mode in [
+        "exhaustive",
+        "stackwalk --interval 2us --antibias density",
+        "cbs --interval 4us --samples 4 --stride 3 --antibias latency",
+        "burst --interval 8us --burst 1us",
+        "adaptive --interval 4us --burst 20 --reenable 0.5 --history 16",
+        "estimator --interval 20 --burst 4",
+        "estimator --trigger timer --interval 2us",
+    ] {
+        for structure in ["dcg", "cct", "ccmap", "ksf", "kccf"] {
+            let line = format!("--profile {mode} --structure {structure} --compare exhaustive --seed 7");
+            let report = folder.json(&line);
+            let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{line}: {value} is no number"));
+            assert!((number(&report["calls"]) / calls - 1.0).abs() < 0.15, "{line}: {}", report["calls"]);
+            assert_eq!(number(&report["counters"]["calls"]), calls);
+            assert!(number(&report["counters"]["samples"]) > 0.0, "{line}");
+            // Few samples, and those of a stack walk are of time instead of calls.
+            assert!(number(&report["accuracy"]["edges"]["overlap"]) > 50.0, "{line}: {}", report["accuracy"]);
+            assert_eq!(report["accuracy"]["contexts"].is_null(), structure == "dcg", "{line}");
+            assert!(number(&report["cost"]) > 0.0 && number(&report["nanoseconds"]) > 0.0, "{line}");
+            assert_eq!(report["damage"], Value::Null);
+        }
+    }
+    let skipped = folder.json("--profile adaptive --interval 1us --burst 20 --reenable 0.5");
+    assert!(skipped["counters"]["bursts-skipped"].as_u64() > Some(0) && skipped["counters"]["bursts-re-enabled"].as_u64() > Some(0));
+}
+
+#[test]
+fn exhaustive_against_exhaustive_agrees_fully() {
+    let folder = Folder::new("same");
+    let report = folder.json("--compare exhaustive --structure kccf --k 4");
+    for of in ["edges", "contexts"] {
+        let agreement = &report["accuracy"][of];
+        assert!((agreement["overlap"].as_f64().unwrap() - 100.0).abs() < 1e-9);
+        assert!(agreement["hot_edge_coverage"].as_array().unwrap().iter().all(|coverage| coverage["covered"] == 100.0));
+        assert!((agreement["correlation"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_profile() {
+    let folder = Folder::new("seeds");
+    let profile = |seed: &str| folder.profile(&format!("--profile estimator --interval 50 --seed {seed}"));
+    assert_eq!(profile("3"), profile("3"));
+    assert_ne!(profile("3").dcg(), profile("4").dcg());
+}
+
+#[test]
+fn the_clock_and_its_rate_say_when_ticks_come() {
+    let folder = Folder::new("clock");
+    let report = |line: &str| folder.json(&format!("--profile cbs --interval 1us {line}"));
+    let calls = report("")["counters"]["calls"].as_f64().unwrap();
+    let of = |report: &Value, name: &str| report[name].as_f64().unwrap();
+    let modelled = report("--clock calls");
+    assert!((of(&modelled, "nanoseconds") - 10.0 * calls).abs() < 10.0, "100 million calls a second: {modelled}");
+    assert!((of(&report("--clock calls --rate 1000000000"), "nanoseconds") - calls).abs() < 10.0);
+    let (stamps, slower) = (report(""), report("--rate 100000000"));
+    assert!((of(&slower, "nanoseconds") / of(&stamps, "nanoseconds") - 10.0).abs() < 1e-6);
+    assert!(slower["counters"]["ticks"].as_u64() > stamps["counters"]["ticks"].as_u64());
+}
+
+#[test]
+fn the_table_tells_what_is_hot_and_how_sure_that_is() {
+    let folder = Folder::new("table");
+    let table = folder.replay("--profile estimator --interval 20 --compare exhaustive --top 2");
+    for part in ["run: estimator", "bursts", "overlap", "hot, T = 0.1", "hottest edges", "± error", "fib (", "hottest contexts", "→ leaf"]
+    {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+    let rows = |of: &str| table.split(of).nth(1).map_or(0, |rest| rest.lines().skip(1).take_while(|line| !line.is_empty()).count());
+    assert_eq!((rows("hottest edges"), rows("hottest contexts")), (2, 2));
+    let none = folder.replay("--profile stackwalk");
+    assert!(none.contains("note: no sample was taken") && none.contains("--interval"), "{none}");
+    let full = folder.replay("--structure cct --max-nodes 3");
+    assert!(full.contains("calls dropped"), "{full}");
+    let shorter = folder.replay("--structure kccf --k 9 --max-nodes 60");
+    assert!(shorter.contains("note: contexts reach back"), "{shorter}");
+}
+
+#[test]
+fn every_format_comes_out() {
+    let folder = Folder::new("formats");
+    for name in ["a.json", "a.folded", "a.svg", "a.pb.gz", "a.speedscope.json", "a.firefox.json", "a.xml", "a.dot"] {
+        folder.replay(&format!("--profile estimator --interval 20 -o {name}"));
+        assert!(std::fs::metadata(folder.0.join(name)).is_ok_and(|file| file.len() > 0), "{name}");
+    }
+    assert_eq!(folder.vm(&["diff", "a.json", "run.trace"]).status.code(), Some(0));
+}
+
+#[test]
+fn damage_is_told_and_what_stands_before_it_is_used() {
+    let folder = Folder::new("damage");
+    let whole = std::fs::read(folder.0.join("run.trace")).unwrap();
+    std::fs::write(folder.0.join("cut.trace"), &whole[..whole.len() - 1]).unwrap();
+    let calls = folder.json("")["calls"].clone();
+    for args in [&["replay", "cut.trace", "--json", "-o", "cut.json"][..], &["convert", "cut.trace", "-o", "other.json"]] {
+        let (code, out, errors) = streams(&folder.vm(args));
+        assert_eq!(code, Some(2));
+        assert!(errors.starts_with("error: cut.trace: trace unreadable from byte") && errors.contains("hint: "), "{errors}");
+        if let Ok(report) = serde_json::from_str::<Value>(&out) {
+            assert_eq!(report["calls"], calls);
+            assert!(report["damage"].as_str().is_some_and(|damage| damage.contains("cut off")));
+        }
+    }
+    let profile = |name: &str| export::read(&folder.0.join(name)).unwrap();
+    assert_eq!(profile("cut.json").dcg_total(), calls.as_f64().unwrap());
+    assert_eq!(profile("other.json").dcg_total(), calls.as_f64().unwrap());
+}
+
+#[test]
+fn what_cannot_be_replayed_is_an_error_with_a_hint() {
+    let folder = Folder::new("errors");
+    std::fs::write(folder.0.join("bad.trace"), "no trace at all, but long enough").unwrap();
+    for (args, expected) in [
+        (&["replay", "missing.trace"][..], "missing.trace: cannot be read"),
+        (&["replay", "bad.trace"], "not a trace file"),
+        (&["convert", "bad.trace", "-o", "b.json"], "hint: profiles are read from .json"),
+        (&["replay", "run.trace", "-o", "out.txt"], ".speedscope.json"),
+        (&["replay", "run.trace", "-o", "no/such/folder.json"], "no/such/folder.json"),
+        (&["replay", "run.trace", "--structure", "kccf", "-o", "out.xml"], "another structure"),
+        (&["replay", "run.trace", "--profile", "burst", "--stride", "2"], "--profile cbs"),
+        (&["replay", "run.trace", "--profile", "cbs", "--stride", "0"], "stride is 0; it must be from 1"),
+        (&["replay", "run.trace", "--profile", "cbs", "--interval", "0ms"], "interval"),
+        (&["replay", "run.trace", "--profile", "often"], "estimator"),
+        (&["replay", "run.trace", "--k", "3"], "--structure ksf"),
+        (&["replay", "run.trace", "--structure", "ksf", "--k", "0"], "--k"),
+        (&["replay", "run.trace", "--rate", "0"], "--rate"),
+        (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate"),
+        (&["replay", "run.trace", "--compare", "cbs"], "exhaustive"),
+    ] {
+        let (code, _, errors) = streams(&folder.vm(args));
+        assert_eq!(code, Some(2), "{args:?}");
+        assert!(errors.starts_with("error: ") && errors.contains(expected), "{args:?}: {errors}");
+    }
+    assert!(!folder.0.join("out.xml").exists() && !folder.0.join("out.txt").exists());
+}
