@@ -65,7 +65,7 @@ knobs! {
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
     /// Time between the ticks of the estimator that counts no calls.
-    CLOCK_INTERVAL: u64 = 1_000_000, "clock-interval", "ns", "ours: costs less than half a percent";
+    CLOCK_INTERVAL: u64 = 1_000_000, "clock-interval", "ns", "ours: many times the cost of a tick and its burst";
     /// Calls in one of its bursts.
     CLOCK_BURST: u32 = 64, "clock-burst", "calls", "ours: long enough to tell the program's pace";
     /// The burst begins less than so many calls after its tick, at random.

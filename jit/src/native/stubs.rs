@@ -263,6 +263,7 @@ macro_rules! recording_stub {
                 "2:",
                 "pop rax",
                 "jmp {slow}",
+                // An operand that is named must be used, and only one of the stubs compares the limit.
                 "/* {limit} */",
                 cursor = const offset::$cursor,
                 end = const offset::$end,

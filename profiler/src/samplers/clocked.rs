@@ -1,6 +1,6 @@
 //! Our estimator where nothing is counted: bursts at ticks of a timer, weighted by the time that they stand for.
 //!
-//! Code that counts its calls knows how many an interval has had. Counting costs up to a fifth of a program that makes 500 million calls a second, so here none are counted: a burst of `n` calls that takes the time `w` stands for the
+//! Code that counts its calls knows how many an interval has had. Counting is dear where calls are very frequent, so here none are counted: a burst of `n` calls that takes the time `w` stands for the
 //! time `t` that the thread has run since the burst before, in which it then made about `n t / w` calls; each observed call counts for `t / w`. The pace within a burst stands for that of its interval, so a burst must not be too short;
 //! recording slows the program down, which is taken off `w`.
 //!

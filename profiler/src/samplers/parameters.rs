@@ -148,7 +148,7 @@ impl Parameters {
         Parameters::new(Mode::Estimator { trigger: Trigger::Timer(Start::Random), burst: tuning::ESTIMATOR_BURST })
     }
 
-    /// Our own where nothing may be counted: a burst of 64 every millisecond, each call weighted by the time it stands for.
+    /// Our own where nothing is counted: a burst of 64 every millisecond, each call weighted by the time it stands for.
     pub const fn clocked_estimator() -> Parameters {
         let mode = Mode::Estimator { trigger: Trigger::Clock, burst: tuning::CLOCK_BURST };
         Parameters { interval: Duration::from_nanos(tuning::CLOCK_INTERVAL), ..Parameters::new(mode) }

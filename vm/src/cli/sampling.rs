@@ -17,7 +17,7 @@ pub struct SamplingArgs {
     pub profile: Option<ModeArg>,
     /// From one tick to the next, with a unit such as 4ms; for the estimator without a timer, calls from burst to burst in the mean
     ///
-    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, and 0.2ms with a timer.
+    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 0.2ms with --trigger timer, and 1ms with --trigger clock.
     #[arg(long, value_name = "TIME", value_parser = parse_length)]
     pub interval: Option<Length>,
     /// Samples that cbs takes at a tick, by default 8
@@ -28,7 +28,7 @@ pub struct SamplingArgs {
     pub stride: Option<u32>,
     /// Length of a burst in calls, or in time with a unit such as 0.2ms
     ///
-    /// By default 20000 calls; for the estimator 8.
+    /// By default 20000 calls; for the estimator 8, and 64 with --trigger clock.
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     pub burst: Option<Length>,
     /// Part of the bursts at known stacks that adaptive bursting takes all the same, from 0 (none) to 1; by default 0.05
@@ -70,6 +70,8 @@ pub enum ModeArg {
     /// All calls and returns for a while after each tick
     Burst,
     /// Bursts where the stack is new, and a part of the others
+    ///
+    /// Of a running program: the estimator, unless --reenable or --history ask for that.
     Adaptive,
     /// Short bursts at random calls, weighted by the exact number of calls
     Estimator,
@@ -88,7 +90,7 @@ pub enum AntibiasArg {
 pub enum TriggerArg {
     /// Ticks
     Timer,
-    /// Ticks, without counting calls, which costs nothing: how many there were follows from the pace of bursts
+    /// Ticks, and calls are not counted, which costs less: how many there were is guessed from the pace of bursts
     Clock,
     /// The program's own calls
     Calls,
