@@ -32,7 +32,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let variants = variants(&options.only)?;
     // By variant, then by sample: the median of the rounds.
     let mut medians: Vec<Vec<(&str, f64)>> = variants.iter().map(|_| Vec::new()).collect();
-    for benchmark in SUITE {
+    for benchmark in SUITE.iter() {
         let mut ratios: Vec<Vec<f64>> = variants.iter().map(|_| Vec::new()).collect();
         for _ in 0..options.rounds {
             let all = steady(benchmark, "--inline=static", options.iterations)?;

@@ -50,10 +50,11 @@ enum Kind {
     Adaptive,
 }
 
-const SAMPLERS: [(&str, Kind, &[&str]); 4] = [
+const SAMPLERS: [(&str, Kind, &[&str]); 5] = [
     ("stack walk", Kind::Other, &["--profile", "stackwalk"]),
     ("CBS(1,1)", Kind::Plain, &["--profile", "cbs", "--samples", "1", "--stride", "1"]),
     ("CBS(8,2), density and latency", Kind::Other, &["--profile", "cbs", "--antibias", "latency"]),
+    ("ours, `adaptive --counting always`", Kind::Adaptive, &["--profile", "adaptive", "--counting", "always"]),
     ("**ours, `adaptive`**", Kind::Adaptive, &["--profile", "adaptive"]),
 ];
 

@@ -29,7 +29,7 @@ pub fn run(runs: usize) -> Result<(), String> {
     );
     println!("|---|---|---|---|---|---|---|");
     let mut medians: [Vec<f64>; 3] = Default::default();
-    for benchmark in SUITE {
+    for benchmark in SUITE.iter() {
         let costs: Vec<(Cost, Cost)> =
             (0..runs.max(1)).map(|_| Ok((cost(benchmark, "baseline")?, cost(benchmark, "opt")?))).collect::<Result<_, String>>()?;
         let spread = |f: &dyn Fn(&(Cost, Cost)) -> f64| stats::spread(costs.iter().map(f).collect());

@@ -16,11 +16,11 @@ mod process;
 mod profile;
 mod record_traces;
 mod startup;
-mod stats;
 mod suite;
 mod traces;
 
 use clap::{Parser, Subcommand};
+use measure::stats;
 
 #[derive(Parser)]
 #[command(about = "Measures the VM; each table of benches/README.md names its command")]

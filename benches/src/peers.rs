@@ -133,7 +133,7 @@ fn run_side(benchmark: &Benchmark, side: Option<Language>, options: &Options, tw
         }
         Some(language) => {
             let mut command = twins.command(language, benchmark.name);
-            command.args(benchmark.args);
+            command.args(&benchmark.args);
             command
         }
     };

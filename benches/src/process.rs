@@ -1,9 +1,8 @@
 //! Runs one child process to its end and reports what it took.
 
-use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 pub struct Run {
     pub wall: Duration,
@@ -36,24 +35,14 @@ pub fn peer(name: &str) -> Option<PathBuf> {
 
 /// Fails where the child does not exit with 0.
 pub fn run(command: &mut Command) -> Result<Run, String> {
-    let start = Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| format!("{command:?}: {e}"))?;
-    let (mut out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    let errors = std::thread::spawn(move || {
-        let mut text = String::new();
-        err.read_to_string(&mut text).map(|_| text)
-    });
-    let mut stdout = String::new();
-    out.read_to_string(&mut stdout).map_err(|e| e.to_string())?;
-    let stderr = errors.join().expect("the reader does not panic").map_err(|e| e.to_string())?;
-    let (status, usage) = wait(child.id())?;
-    let wall = start.elapsed();
-    if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
+    let run = measure::process::run(command).map_err(|e| format!("{command:?}: {e}"))?;
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    if !run.status.success() {
         return Err(format!("{command:?} failed:\n{stderr}"));
     }
-    let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);
-    Ok(Run { wall, cpu: time(usage.ru_utime) + time(usage.ru_stime), max_rss_kib: usage.ru_maxrss, stdout, stderr })
+    let usage = run.usage.ok_or("this system does not tell what a process has taken")?;
+    let stdout = String::from_utf8(run.stdout).map_err(|e| format!("{command:?}: {e}"))?;
+    Ok(Run { wall: run.wall, cpu: usage.user + usage.system, max_rss_kib: usage.max_rss_kib, stdout, stderr })
 }
 
 /// Seconds that this thread has been on a processor: others on the machine disturb these less than the time on the wall.
@@ -63,13 +52,4 @@ pub fn thread_seconds() -> f64 {
     let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     assert_eq!(result, 0, "Linux has this clock");
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-fn wait(pid: u32) -> Result<(i32, libc::rusage), String> {
-    let mut status = 0;
-    // SAFETY: `rusage` is plain data for which all zeros is valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to live locals, and `pid` is a child of this process that nothing else waits for.
-    let result = unsafe { libc::wait4(pid as i32, &mut status, 0, &mut usage) };
-    if result < 0 { Err(std::io::Error::last_os_error().to_string()) } else { Ok((status, usage)) }
 }

@@ -3,32 +3,24 @@
 use crate::process;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 
 pub struct Benchmark {
     pub name: &'static str,
     /// Arguments for a run of half a second to a second on the baseline tier.
-    pub args: &'static [&'static str],
+    pub args: Vec<&'static str>,
 }
 
-pub const SUITE: &[Benchmark] = &[
-    Benchmark { name: "richards", args: &["700", "10000"] },
-    Benchmark { name: "deltablue", args: &["10000", "30"] },
-    Benchmark { name: "splay", args: &["8000", "200000"] },
-    Benchmark { name: "raytrace", args: &["2500"] },
-    Benchmark { name: "nbody", args: &["6000000"] },
-    Benchmark { name: "fannkuch", args: &["10"] },
-    Benchmark { name: "spectral_norm", args: &["2000"] },
-    Benchmark { name: "mandelbrot", args: &["3000"] },
-    Benchmark { name: "binary_trees", args: &["18"] },
-    Benchmark { name: "word_count", args: &["5000000"] },
-    Benchmark { name: "matrix_multiply", args: &["500"] },
-    Benchmark { name: "merge_sort", args: &["400000"] },
-    Benchmark { name: "bytecode_interpreter", args: &["200000"] },
-    Benchmark { name: "expression_tree", args: &["1000000"] },
-    Benchmark { name: "event_simulation", args: &["3000000", "3"] },
-    Benchmark { name: "recursive_descent", args: &["300000"] },
-    Benchmark { name: "work_queue", args: &["300000", "4"] },
-];
+/// Those of `lang-samples/benchmarks.txt`.
+pub static SUITE: LazyLock<Vec<Benchmark>> = LazyLock::new(|| {
+    let lines = include_str!("../../lang-samples/benchmarks.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(benchmark).collect()
+});
+
+fn benchmark(line: &'static str) -> Option<Benchmark> {
+    let (file, args) = line.split_once(' ')?;
+    Some(Benchmark { name: file.strip_suffix(".lang")?, args: args.split_whitespace().collect() })
+}
 
 impl Benchmark {
     pub fn path(&self) -> PathBuf {
@@ -38,7 +30,7 @@ impl Benchmark {
     /// `vm run FLAGS… sample -- args`
     pub fn command(&self, flags: &[&str]) -> Result<Command, String> {
         let mut command = self.command_at_default_size(flags)?;
-        command.arg("--").args(self.args);
+        command.arg("--").args(&self.args);
         Ok(command)
     }
 
@@ -47,5 +39,17 @@ impl Benchmark {
         let mut command = Command::new(process::vm()?);
         command.arg("run").args(flags).arg(self.path());
         Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_sample_with_arguments() {
+        assert_eq!(SUITE.iter().filter(|b| b.path().exists() && !b.args.is_empty()).count(), SUITE.len());
+        let lines = include_str!("../../lang-samples/benchmarks.txt").lines().filter(|line| line.contains(".lang "));
+        assert_eq!((lines.count(), SUITE[0].name, SUITE[0].args.as_slice()), (SUITE.len(), "richards", &["700", "10000"][..]));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `#[repr(C)]`, pinned in memory for the thread's life. The timer and other threads touch only the atomics; everything else belongs to the owning thread.
 
+use crate::ir::polls::MAX_LIVE;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
 #[repr(C)]
@@ -41,6 +42,8 @@ pub struct ThreadContext {
     /// The same for code that does not count its calls: there a call is recorded where the check for attention at the entry fails, so the runtime keeps `stack_limit` poisoned during a burst.
     pub entry_cursor: *mut CallSeen,
     pub entry_end: *mut CallSeen,
+    /// What a loop's code hands over to the code that goes on for it, in the order of [`LoopPoll::live`](crate::ir::polls::LoopPoll::live). Read at once: nothing runs in between that could move an object.
+    pub osr_values: [u64; MAX_LIVE],
 }
 
 /// A call as compiled code records it during a burst. All three are known without a look into any table.
@@ -79,6 +82,7 @@ impl ThreadContext {
             record_end: std::ptr::null_mut(),
             entry_cursor: std::ptr::null_mut(),
             entry_end: std::ptr::null_mut(),
+            osr_values: [0; MAX_LIVE],
         }
     }
 }
@@ -112,4 +116,5 @@ offsets! {
     ENTRY_CURSOR = entry_cursor;
     ENTRY_END = entry_end;
     REAL_STACK_LIMIT = real_stack_limit;
+    OSR_VALUES = osr_values;
 }

@@ -1,10 +1,10 @@
 //! What the inliner tells its policy, what it records, and that large programs take bounded time.
 
-use jit::ir::Module;
 use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
+use jit::ir::{FuncId, Module};
 use jit::opt::{Options, Probes, optimize, run_inlining};
-use profiler::oracle::{Accepted, CallSiteFacts, InlineDecision, Oracle, Refused, StaticOracle, Verdict};
+use profiler::oracle::{Accepted, CallSiteFacts, Certainty, InlineDecision, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
 use std::sync::Mutex;
 
 /// Refuses everything and writes down the facts.
@@ -13,7 +13,15 @@ struct Scribe(Mutex<Vec<String>>);
 
 impl Oracle for Scribe {
     fn decide(&self, f: &CallSiteFacts<'_>) -> Verdict {
-        let marks = [(f.loop_depth, "depth"), (f.constant_args, "constant"), (f.fresh_args, "fresh"), (f.is_cold.into(), "cold")];
+        let marks = [
+            (f.loop_depth, "depth"),
+            (f.constant_args, "constant"),
+            (f.fresh_args, "fresh"),
+            (f.deciding_args, "deciding"),
+            (f.known_class_args, "known class"),
+            (f.closure_args, "closure"),
+            (f.is_cold.into(), "cold"),
+        ];
         let marks: Vec<String> = marks.iter().filter(|m| m.0 > 0).map(|(n, name)| format!("{name} {n}")).collect();
         let line = format!("{} size {} of {}, {} callers: {}", f.site, f.callee_size, f.root_size, f.callers, marks.join(", "));
         self.0.lock().unwrap().push(line);
@@ -85,6 +93,149 @@ fn facts_are_as_the_code_says() {
         "site5 size 2 of 56, 7 callers: cold 1",
     ];
     assert_eq!(found, expected);
+}
+
+const ARGUMENTS: &str = r#"class0 abstract "(Int) -> Int"
+class1 "add" extends class0 {
+  sel0 -> fn0
+}
+class2 "mul" extends class0 {
+  sel0 -> fn1
+}
+sel0 class0 "invoke"(class0, int) -> int
+fn0 "add"(class1, int) -> int {
+block0(v0: ref, v1: int):
+  v2 = iadd v1, v1
+  return v2
+}
+fn1 "mul"(class2, int) -> int {
+block0(v0: ref, v1: int):
+  v2 = imul v1, v1
+  return v2
+}
+fn2 "invokes"(class0, int) -> int {
+block0(v0: ref, v1: int):
+  v2 = call_virtual sel0(v0, v1) site0
+  return v2
+}
+fn3 "keeps"(class0, int) -> int {
+block0(v0: ref, v1: int):
+  store_global global0, v0
+  v2 = iconst 3
+  v3 = icmp gt v1, v2
+  branch v3, block1, block2
+block1():
+  return v1
+block2():
+  return v2
+}
+fn4 "f"(class0) -> int {
+block0(v0: ref):
+  v1 = iconst 7
+  v2 = new class1
+  v3 = null_check v2
+  v4 = call fn2(v3, v1) site1
+  v5 = call fn3(v3, v4) site2
+  v6 = call fn2(v0, v5) site3
+  v7 = has_class class2, v0
+  branch v7, block1, block2
+block1():
+  v8 = call fn2(v0, v6) site4
+  v9 = call fn3(v0, v1) site5
+  v10 = iadd v8, v9
+  return v10
+block2():
+  v11 = call fn2(v0, v6) site6
+  return v11
+}
+fn5 "g"() -> int {
+block0():
+  v0 = new class2
+  v1 = call fn4(v0) site7
+  v2 = new class1
+  v3 = call fn4(v2) site8
+  return v3
+}
+global0 "g": class0?
+"#;
+
+#[test]
+fn arguments_count_where_the_callee_looks_at_them() {
+    let mut module = parse(ARGUMENTS).unwrap();
+    assert_eq!(verify(&module), []);
+    let scribe = Scribe::default();
+    run_inlining(&mut module, &scribe, Probes::None);
+    let found = scribe.0.into_inner().unwrap();
+    let facts = |site: &str| found.iter().find(|l| l.starts_with(site)).unwrap().split_once("callers: ").unwrap().1;
+    assert_eq!(facts("site1 "), "constant 1, known class 1, closure 1", "made here");
+    assert_eq!(facts("site2 "), "", "the callee does not call it");
+    assert_eq!(facts("site3 "), "", "any class");
+    assert_eq!(facts("site4 "), "known class 1", "behind a test");
+    assert_eq!(facts("site5 "), "constant 1, deciding 1");
+    assert_eq!(facts("site6 "), "", "behind a test that has failed");
+    assert_eq!(facts("site7 "), "fresh 1, known class 1", "the callee tests it");
+}
+
+/// Names the first candidate of every virtual call, and writes down what it is asked.
+#[derive(Default)]
+struct First(Mutex<Vec<String>>);
+
+impl Oracle for First {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        match facts.certainty {
+            Certainty::Guarded { .. } => Verdict::Call(Refused::CalleeTooLarge),
+            Certainty::Only => Verdict::Inline(Accepted::Small),
+        }
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        let chain: Vec<String> = call.chain.iter().map(|s| s.to_string()).collect();
+        let line = format!("{} {}{}: {} of {}", call.root, chain.concat(), call.site, call.suggested.len(), call.candidates.len());
+        self.0.lock().unwrap().push(line);
+        call.candidates[..1].to_vec()
+    }
+}
+
+/// `<start>` calls `main`, which calls a method of one of `classes` classes, each with its own; the other entry makes the objects.
+fn polymorphic(classes: u32) -> Module {
+    let mut text = String::from("class0 abstract \"Shape\"\n");
+    let main = classes;
+    for i in 0..classes {
+        text += &format!("class{} \"C\" extends class0 {{\n  sel0 -> fn{i}\n}}\n", i + 1);
+        text += &format!("fn{i} \"C.get\"(class{}) -> int {{\nblock0(v0: ref):\n  v1 = iconst {i}\n  return v1\n}}\n", i + 1);
+    }
+    text += "sel0 class0 \"get\"(class0) -> int\nglobal0 \"g\": class0?\n";
+    text += &format!("entry main fn{} thread fn{}\n", main + 1, main + 2);
+    text += &format!(
+        "fn{main} \"main\"() -> int {{\nblock0():\n  v0 = load_global global0 @5\n  v1 = call_virtual sel0(v0) site0 @6\n  return v1\n}}\n"
+    );
+    text += &format!("fn{} \"<start>\"() {{\nblock0():\n  v0 = call fn{main}() site1 @7\n  return\n}}\n", main + 1);
+    text += &format!("fn{} \"thread\"(class0) {{\nblock0(v0: ref):\n", main + 2);
+    for i in 1..=classes {
+        text += &format!("  v{i} = new class{i}\n  store_global global0, v{i}\n");
+    }
+    text += "  return\n}\n";
+    parse(&text).unwrap()
+}
+
+#[test]
+fn a_virtual_call_gets_tests_once() {
+    let module = polymorphic(5);
+    assert_eq!(verify(&module), []);
+    let oracle = First::default();
+    let optimized = optimize(module, &oracle, &Options { verify: true, ..Options::default() });
+    let start = optimized.module.entry.unwrap().main;
+    let text = optimized.module.to_string();
+    let body = &text[text.find(&format!("{start} \"<start>\"")).unwrap()..];
+    let body = &body[..body.find("\n}").unwrap()];
+    let count = |what: &str| body.matches(what).count();
+    assert_eq!((count("has_class"), count("call fn"), count("call_virtual")), (1, 1, 1), "{body}");
+    let asked = oracle.0.into_inner().unwrap();
+    assert_eq!(asked[0], "fn5 site0: 0 of 5", "before the function is inlined anywhere");
+    assert_eq!(asked[1], "fn6 site1site0: 0 of 5", "with the calls around it");
+    let guarded: Vec<&InlineDecision> = optimized.decisions.iter().filter(|d| d.certainty != Certainty::Only).collect();
+    let [decision] = guarded[..] else { panic!("{guarded:?}") };
+    assert_eq!((decision.callee.as_u32(), decision.certainty), (0, Certainty::Guarded { targets: 5 }));
 }
 
 struct Only(&'static str, Module);

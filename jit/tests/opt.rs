@@ -1,27 +1,43 @@
 //! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order; `inline` is one round into each function, `inline-probed` the same with probes), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
 //!
+//! A line `// targets: fn2 fn0` behind it says which targets of virtual calls get tests, in this order; without it, those that the class hierarchy suggests.
+//!
 //! Lines `//> fn0(1, 2) = 3` in the module must hold before and after. `BLESS=1` writes the expectations; read them before they are committed.
 
 mod common;
 
 use common::broken_promises;
-use jit::ir::Module;
 use jit::ir::parser::parse;
 use jit::ir::printer::print_function;
 use jit::ir::verifier::verify;
+use jit::ir::{FuncId, Module};
 use jit::opt::{Pass, Probes, run_inlining, run_pass};
-use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict};
+use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict, VirtualCallFacts};
 
-/// What `// pass: inline` asks: takes every callee below a size, no function into its own code twice.
-struct Small;
+/// Takes every callee below a size, no function into its own code twice.
+struct Policy {
+    targets: Option<Vec<FuncId>>,
+}
 
-impl Oracle for Small {
+impl Policy {
+    fn of(case: &str) -> Policy {
+        let line = case.lines().find_map(|l| l.strip_prefix("// targets:"));
+        let func = |name: &str| FuncId::from_u32(name.strip_prefix("fn").and_then(|n| n.parse().ok()).expect("a function such as fn3"));
+        Policy { targets: line.map(|names| names.split_whitespace().map(func).collect()) }
+    }
+}
+
+impl Oracle for Policy {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         match facts {
             CallSiteFacts { recursion: 2.., .. } => Verdict::Call(Refused::Recursive),
             CallSiteFacts { callee_size: 0..40, .. } => Verdict::Inline(Accepted::Small),
             _ => Verdict::Call(Refused::CalleeTooLarge),
         }
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        self.targets.clone().unwrap_or_else(|| call.suggested.to_vec())
     }
 }
 
@@ -33,6 +49,7 @@ fn sound(module: &Module, when: &str, case: &str) {
 fn run_case(case: &str) -> String {
     let (passes, _) = case.trim_start().strip_prefix("// pass:").and_then(|c| c.split_once('\n')).expect("`// pass: …` comes first");
     let mut module = parse(case).unwrap_or_else(|e| panic!("{e} in\n{case}"));
+    let policy = Policy::of(case);
     sound(&module, "before", case);
     assert_eq!(broken_promises(&module, case), [""; 0], "before, in\n{case}");
     for name in passes.split_whitespace() {
@@ -42,12 +59,12 @@ fn run_case(case: &str) -> String {
             _ => None,
         };
         if let Some(probes) = probes {
-            run_inlining(&mut module, &Small, probes);
+            run_inlining(&mut module, &policy, probes);
             sound(&module, name, case);
             continue;
         }
         let pass = Pass::ALL.iter().find(|p| p.name() == name).unwrap_or_else(|| panic!("there is no pass `{name}`"));
-        run_pass(&mut module, *pass);
+        run_pass(&mut module, *pass, &policy);
         sound(&module, name, case);
     }
     assert_eq!(broken_promises(&module, case), [""; 0], "after {passes}, in\n{case}\n{module}");

@@ -1,6 +1,6 @@
 //! Samples become structures, and these a [`Profile`]: the one way from what a sampler brings home to a document, for replays and for running programs.
 //!
-//! In: [`Sample`]s of any threads, each thread's in their order; the program, as far as it is known by then. Out: a DCG with standard errors and a context structure, as they grow, and both as a [`Profile`].
+//! In: [`Sample`]s of any threads, each thread's in their order; the program, as far as it is known by then. Out: a DCG and a context structure, as they grow, and both as a [`Profile`], with standard errors of edges, contexts, and sums of edges.
 //!
 //! Invariants: the structures are those that [`CallStructure::add`](crate::structures::CallStructure::add) makes of the same samples; the context structure has at most as many nodes as its limit, and [`Collector::size`] says what
 //! found no room. The collector is `Send`, and learns edges as they appear.
@@ -30,14 +30,17 @@ mod describe;
 mod document;
 mod error;
 mod follow;
+mod spread;
+mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use describe::describe;
 pub use error::CollectError;
+pub use sums::SumErrors;
 
 use crate::ids::{EdgeId, ThreadId};
-use crate::profile::{self, Meta, Profile};
+use crate::profile::{self, Certainty, Meta, Profile};
 use crate::program::Program;
 use crate::sample::{Observed, Sample};
 use crate::samplers::Mode;
@@ -46,8 +49,12 @@ use crate::structures::cct::Cct;
 use crate::structures::dcg::Dcg;
 use crate::structures::dropped::Dropped;
 use crate::structures::ksf::SiblingKsf;
+use cranelift_entity::EntityRef;
 use follow::Follower;
+use spread::{Scale, Spread};
+use std::hash::Hash;
 use std::num::NonZeroU32;
+use sums::Sums;
 
 /// Where contexts are kept. Nodes are told apart by edges, that is, by call sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,12 +104,21 @@ pub struct Options {
     pub max_nodes: u32,
 }
 
+/// What has been collected beside the profile.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// Of the context structure.
+    pub size: Size,
+    /// Of what the profile has errors of the parts of.
+    pub errors: SumErrors,
+}
+
 /// How large a context structure is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Size {
     /// Without the DCG's edges.
     pub nodes: u64,
-    /// With the DCG and the stacks of threads.
+    /// With the DCG, the stacks of threads, and what errors need.
     pub bytes: usize,
     /// What found no room.
     pub dropped: Dropped,
@@ -119,6 +135,7 @@ enum Contexts {
 pub struct Collector {
     options: Options,
     dcg: Dcg,
+    sums: Sums,
     contexts: Contexts,
 }
 
@@ -129,14 +146,18 @@ impl Collector {
         let max_nodes = options.max_nodes;
         let contexts = match options.kind {
             StructureKind::Dcg => Contexts::None,
-            StructureKind::Cct => Contexts::Cct(Follower::new(Cct::with_limit(max_nodes))),
+            StructureKind::Cct => Contexts::Cct(Follower::new(Cct::with_limit(max_nodes), spread(&options, None))),
             StructureKind::CcMap => {
                 let limits = Limits { nodes: max_nodes, ..Limits::default() };
-                Contexts::CcMap(Follower::new(CcMap::new(&Program::default(), limits)?))
+                Contexts::CcMap(Follower::new(CcMap::new(&Program::default(), limits)?, spread(&options, None)))
             }
-            StructureKind::Ksf(k) | StructureKind::Kccf(k) => Contexts::Ksf(Follower::new(SiblingKsf::new(k.get(), max_nodes)?)),
+            StructureKind::Ksf(k) => Contexts::Ksf(Follower::new(SiblingKsf::new(k.get(), max_nodes)?, spread(&options, None))),
+            StructureKind::Kccf(k) => {
+                let reach = Some((k.get() as usize).saturating_add(1));
+                Contexts::Ksf(Follower::new(SiblingKsf::new(k.get(), max_nodes)?, spread(&options, reach)))
+            }
         };
-        Ok(Collector { options, dcg: Dcg::new(), contexts })
+        Ok(Collector { options, dcg: Dcg::new(), sums: Sums::default(), contexts })
     }
 
     /// Learns the edges that the program got since the last time: necessary before a sample has them. Takes time for the new ones only.
@@ -144,6 +165,7 @@ impl Collector {
     /// # Errors
     /// An edge refers to a call site or function that the program does not have.
     pub fn learn(&mut self, program: &Program) -> Result<(), CollectError> {
+        self.sums.learn(program);
         match &mut self.contexts {
             Contexts::CcMap(map) => Ok(map.structure_mut().register(program)?),
             Contexts::None | Contexts::Cct(_) | Contexts::Ksf(_) => Ok(()),
@@ -154,7 +176,7 @@ impl Collector {
     pub fn add(&mut self, sample: &Sample) {
         match (self.options.weights, &sample.observed) {
             (Weights::Exact, Observed::Burst(events)) => self.dcg.run(events),
-            _ => self.dcg.add(sample),
+            _ => self.dcg.add_and_tell(sample, |tick| self.sums.close(tick)),
         }
         match &mut self.contexts {
             Contexts::None => {}
@@ -166,7 +188,7 @@ impl Collector {
 
     /// The thread will have no more samples: frees what was kept for its next one.
     pub fn end(&mut self, thread: ThreadId) {
-        self.dcg.end(thread);
+        self.dcg.end_and_tell(thread, |tick| self.sums.close(tick));
         match &mut self.contexts {
             Contexts::None => {}
             Contexts::Cct(cct) => cct.end(thread),
@@ -191,7 +213,12 @@ impl Collector {
             }
             Contexts::Ksf(ksf) => (ksf.structure().len() as u64, ksf.bytes() + ksf.structure().bytes(), ksf.structure().dropped()),
         };
-        Size { nodes, bytes: bytes + self.dcg.bytes(), dropped }
+        Size { nodes, bytes: bytes + self.dcg.bytes() + self.sums.bytes(), dropped }
+    }
+
+    /// What belongs to [`Collector::profile`] for the same number of calls.
+    pub fn collected(&self, calls: u64) -> Collected {
+        Collected { size: self.size(), errors: self.sums.errors(&self.dcg, self.scale(calls)) }
     }
 
     /// What has been collected so far, as a document. `program` has all edges that samples had; `calls`: that were made, for weights that are [`Weights::Shares`].
@@ -200,7 +227,7 @@ impl Collector {
     /// A sample had an edge that the program does not have.
     pub fn profile(&self, meta: Meta, program: Program, calls: u64) -> Result<Profile, CollectError> {
         let scale = self.scale(calls);
-        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale));
+        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale.factor));
         let builder = match self.document(scale)? {
             Some(contexts) => builder.contexts(contexts),
             None => builder,
@@ -208,22 +235,30 @@ impl Collector {
         Ok(builder.build()?)
     }
 
-    /// What a weight is multiplied with.
-    fn scale(&self, calls: u64) -> f64 {
+    fn scale(&self, calls: u64) -> Scale {
         let total = self.dcg.total();
-        if self.options.weights == Weights::Shares && total > 0.0 { calls as f64 / total } else { 1.0 }
+        let factor = if self.options.weights == Weights::Shares && total > 0.0 { calls as f64 / total } else { 1.0 };
+        Scale { factor, ticks: self.dcg.ticks() }
     }
 
-    fn document(&self, scale: f64) -> Result<Option<profile::Contexts>, CollectError> {
+    fn document(&self, scale: Scale) -> Result<Option<profile::Contexts>, CollectError> {
         let mut contexts = match (&self.contexts, self.options.kind) {
             (Contexts::None, _) => return Ok(None),
-            (Contexts::Cct(cct), _) => document::forest(cct.structure(), profile::Structure::Cct, scale)?,
-            (Contexts::CcMap(map), _) => document::forest(map.structure(), profile::Structure::CcMap, scale)?,
-            (Contexts::Ksf(ksf), StructureKind::Kccf(k)) => document::inverse(ksf.structure(), k, self.options.max_nodes, scale)?,
-            (Contexts::Ksf(ksf), StructureKind::Ksf(k)) => document::forest(ksf.structure(), profile::Structure::Ksf { k }, scale)?,
+            (Contexts::Cct(cct), _) => document::forest(cct, profile::Structure::Cct, scale)?,
+            (Contexts::CcMap(map), _) => document::forest(map, profile::Structure::CcMap, scale)?,
+            (Contexts::Ksf(ksf), StructureKind::Kccf(k)) => document::inverse(ksf, k, self.options.max_nodes, scale)?,
+            (Contexts::Ksf(ksf), StructureKind::Ksf(k)) => document::forest(ksf, profile::Structure::Ksf { k }, scale)?,
             (Contexts::Ksf(_), StructureKind::Dcg | StructureKind::Cct | StructureKind::CcMap) => return Ok(None),
         };
         contexts.dropped = self.size().dropped.calls;
+        if self.options.weights == Weights::Exact {
+            contexts = contexts.with_certainty(Certainty::Exact)?;
+        }
         Ok(Some(contexts))
     }
+}
+
+/// What errors of nodes follow from, where weights have any.
+fn spread<N: EntityRef + Hash>(options: &Options, reach: Option<usize>) -> Option<Spread<N>> {
+    (options.weights != Weights::Exact).then(|| Spread::new(reach))
 }

@@ -56,6 +56,8 @@ counters! {
     bursts_skipped, "bursts-skipped", "bursts", "bursts that the history table has prevented";
     bursts_re_enabled, "bursts-re-enabled", "bursts", "bursts of known signatures, compensated by the re-enable ratio";
     burst_calls, "burst-calls", "calls", "calls recorded in bursts";
+    windows, "windows", "windows", "times in which calls were counted, where they were not counted all the time";
+    calls_counted, "calls-counted", "calls", "calls that were counted in windows";
     intervals_missed, "intervals-missed", "intervals", "intervals that ended before the random start of their burst";
     repetitions, "repetitions", "samples", "stack walks whose top frame an earlier walk had seen";
 }

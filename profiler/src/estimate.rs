@@ -4,6 +4,8 @@
 //! not seen included, says how far the sum can be off: with `y` what a stratum contributes, the sum's variance is estimated as `n / (n - 1) * (sum of y² - (sum of y)² / n)`. For a share `s` of the sum of all keys'
 //! contributions `x`, the same is done with `y - s x` (a ratio of two sums, to first order). What was counted exactly has no error and adds none.
 //!
+//! Where strata stand for different times (windows of live profiling), that differs too, although the sum of the times is known: errors of weights are a little too large then, and those of programs that call evenly by the spread of the times between windows.
+//!
 //! In: for each key, its contribution to each stratum. Out: [`Estimate`], and whether that is [hot](Heat).
 
 /// What is known of one key's weight.
@@ -120,7 +122,7 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
 }
 
 /// Of a sum over independent strata.
-fn standard_error(strata: u64, sum: f64, squares: f64) -> f64 {
+pub(crate) fn standard_error(strata: u64, sum: f64, squares: f64) -> f64 {
     if squares == 0.0 {
         return 0.0;
     }

@@ -68,7 +68,7 @@
 //! - [`samplers`]: state machines that say at a call what to look at, with their knobs in [`tuning`] and what they count in [`counters`]; [`sample`]: what they bring home. [`replay`] runs them over a stream of events.
 //! - [`structures`]: DCG, call tree, CCT, PCCT, CC-Map, k-SF, k-CCF. [`estimate`]: how sure their weights are. [`metrics`]: how good a profile is.
 //! - [`collect`]: from samples to structures to [`profile`], a profile as a document; `export` (feature of that name): its formats; `report` (with it): a profile for people; [`diff`]: two of them compared.
-//! - [`oracle`]: what a compiler should inline.
+//! - [`oracle`]: what a compiler should inline, without a profile and with one; [`plan`]: what it did, as a document. [`matching`]: functions and call sites of a document in the program of now.
 //!
 //! Weights are numbers of calls; times are nanoseconds or cycles, as each item says.
 #![forbid(unsafe_code)]
@@ -83,8 +83,10 @@ pub mod event;
 #[cfg(feature = "export")]
 pub mod export;
 pub mod ids;
+pub mod matching;
 pub mod metrics;
 pub mod oracle;
+pub mod plan;
 pub mod profile;
 pub mod program;
 pub mod replay;

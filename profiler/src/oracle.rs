@@ -1,8 +1,25 @@
 //! Inlining policy: facts about a call site in, a decision with its reason out.
 //!
-//! The compiler's mechanism asks ([`Oracle::decide`]) once for each call it could inline and obeys; it records every answer as an [`InlineDecision`]. A policy knows no code: only [`CallSiteFacts`].
+//! The compiler's mechanism asks ([`Oracle::decide`]) once for each call it could inline and obeys; it records every answer as an [`InlineDecision`]. Which calls can be inlined is up to the policy, too: it names the targets of a virtual
+//! call ([`Oracle::targets`]) that get direct calls behind tests of the receiver's class. A policy knows no code: only [`CallSiteFacts`] and [`VirtualCallFacts`], and what a profile says of the call.
+//!
+//! Here: the questions and answers, and the policies that need no profile. [`view`]: a profile as policies ask it. [`policy`]: policies that do, [`dynamic`] and [`cost_benefit`], and their names. [`evidence`]: what a decision was
+//! made by. [`robust`]: how near a decision was to the opposite. [`crate::plan`]: decisions as a document, made again.
 //!
 //! Invariant: there is no decision without a reason.
+
+pub mod bounds;
+pub mod cost_benefit;
+pub mod dynamic;
+pub mod evidence;
+pub mod policy;
+pub mod receivers;
+pub mod robust;
+pub mod view;
+
+pub use evidence::{Comparison, Evidence, Quantity, Seen};
+pub use policy::{Kind, ProfileOracle};
+pub use view::ProfileView;
 
 use crate::ids::{CallSiteId, FuncId};
 
@@ -11,11 +28,26 @@ use crate::ids::{CallSiteId, FuncId};
 pub enum Certainty {
     /// The only function this call can reach.
     Only,
-    /// One of `targets` functions; the code would test the receiver's class first.
+    /// One of `targets` functions; the code tests the receiver's class first.
     Guarded {
-        /// Functions that the call can reach, this one included.
+        /// Functions that the virtual call in its place can reach, this one included.
         targets: u32,
     },
+}
+
+/// What is known of a virtual call whose receiver's classes leave several functions to call.
+#[derive(Clone, Copy, Debug)]
+pub struct VirtualCallFacts<'a> {
+    /// The call.
+    pub site: CallSiteId,
+    /// The function that is compiled.
+    pub root: FuncId,
+    /// The calls that were inlined to get here, outermost first.
+    pub chain: &'a [CallSiteId],
+    /// The functions that it can reach.
+    pub candidates: &'a [FuncId],
+    /// All of them, where they are so few and small that tests are worth it even if nobody knows which it calls; else none.
+    pub suggested: &'a [FuncId],
 }
 
 /// What is known of one call when it could be inlined. Sizes are about the machine instructions that do work: an operation of the IR counts one, constants and jumps nothing, a call a few.
@@ -25,11 +57,11 @@ pub struct CallSiteFacts<'a> {
     pub site: CallSiteId,
     /// The function that is compiled.
     pub root: FuncId,
-    /// The function it calls, or the one that `certainty` would have tested for.
+    /// The function it calls.
     pub callee: FuncId,
     /// The calls that were inlined to get here, outermost first; empty for a call of the root's own.
     pub chain: &'a [CallSiteId],
-    /// Whether it can call another.
+    /// Whether it stands behind a test of the receiver's class.
     pub certainty: Certainty,
     /// As the callee stands, before anything is inlined into it.
     pub callee_size: u32,
@@ -45,6 +77,12 @@ pub struct CallSiteFacts<'a> {
     pub constant_args: u32,
     /// Arguments that are objects allocated in the root and used nowhere but here and in initializing them: they may vanish if the callee does not keep them.
     pub fresh_args: u32,
+    /// Arguments that are constants and that the callee compares with constants or branches on; they are in `constant_args` too.
+    pub deciding_args: u32,
+    /// Arguments of one exact class (or null) on which the callee makes virtual calls, or whose class it tests; those in `closure_args` too.
+    pub known_class_args: u32,
+    /// Arguments that are closures or other objects allocated in the root, on which the callee makes virtual calls.
+    pub closure_args: u32,
     /// Call sites in the whole program that can reach the callee.
     pub callers: u32,
     /// The call stands where control only goes to throw an error.
@@ -64,6 +102,21 @@ pub enum Accepted {
     Specializes,
     /// Nobody else calls it.
     OnlyCall,
+    /// Below the size of what is always inlined.
+    Trivial,
+    /// Below the limit that the profile's share of the call allows.
+    Hot,
+    /// The profile promises more than the copy costs.
+    Benefit,
+    /// As `Benefit`, for how often the call runs behind the calls that lead to it here.
+    HotInContext,
+}
+
+impl Accepted {
+    /// Code becomes no larger to speak of.
+    pub fn keeps_size(self) -> bool {
+        matches!(self, Accepted::Tiny | Accepted::Trivial)
+    }
 }
 
 /// Why a call is not inlined.
@@ -83,8 +136,18 @@ pub enum Refused {
     Cold,
     /// Other code runs so much more often that it does not matter.
     Rare,
-    /// Too many classes to test for.
-    Megamorphic,
+    /// The profile knows the code around the call, and has not seen the call.
+    ColdByProfile,
+    /// The profile has not seen the call, nor enough of the code around it.
+    NoSamples,
+    /// The profile promises less than the copy costs.
+    NotWorth,
+    /// The profile promises what is enough elsewhere, but the root has grown so large that more is asked.
+    BudgetSpent,
+    /// The site's calls go to others too often.
+    GuardShare,
+    /// The plan that is replayed says nothing of it.
+    NotInPlan,
 }
 
 /// Whether a call is inlined, and why.
@@ -111,6 +174,10 @@ impl Verdict {
             Inline(Accepted::InLoop) => ("in-loop", "below the limit for calls in loops"),
             Inline(Accepted::Specializes) => ("specializes", "gets constants or objects that may vanish"),
             Inline(Accepted::OnlyCall) => ("only-call", "nobody else calls it"),
+            Inline(Accepted::Trivial) => ("trivial", "below the size of what is always inlined"),
+            Inline(Accepted::Hot) => ("hot", "below the limit that its share of the calls allows"),
+            Inline(Accepted::Benefit) => ("benefit", "saves more than the copy costs"),
+            Inline(Accepted::HotInContext) => ("hot-in-context", "saves more than the copy costs, called from here"),
             Call(Refused::Disabled) => ("disabled", "nothing is inlined"),
             Call(Refused::CalleeTooLarge) => ("callee-too-large", "the callee is too large"),
             Call(Refused::RootTooLarge) => ("root-too-large", "the caller has grown too large"),
@@ -118,13 +185,44 @@ impl Verdict {
             Call(Refused::Recursive) => ("recursive", "the callee is in its own chain too often"),
             Call(Refused::Cold) => ("cold", "only on the way to an error"),
             Call(Refused::Rare) => ("rare", "runs far less often than the program's loops"),
-            Call(Refused::Megamorphic) => ("megamorphic", "too many classes to test for"),
+            Call(Refused::ColdByProfile) => ("cold-by-profile", "never seen by a profile that knows its caller"),
+            Call(Refused::NoSamples) => ("no-samples", "nothing is known of how often it runs"),
+            Call(Refused::NotWorth) => ("not-worth", "saves less than the copy costs"),
+            Call(Refused::BudgetSpent) => ("budget-spent", "saves too little for a caller that has grown so large"),
+            Call(Refused::GuardShare) => ("guard-share", "the site's calls go elsewhere too often"),
+            Call(Refused::NotInPlan) => ("not-in-plan", "the plan says nothing of it"),
         }
     }
+
+    /// All there are.
+    pub const ALL: [Verdict; 22] = [
+        Verdict::Inline(Accepted::Tiny),
+        Verdict::Inline(Accepted::Small),
+        Verdict::Inline(Accepted::InLoop),
+        Verdict::Inline(Accepted::Specializes),
+        Verdict::Inline(Accepted::OnlyCall),
+        Verdict::Inline(Accepted::Trivial),
+        Verdict::Inline(Accepted::Hot),
+        Verdict::Inline(Accepted::Benefit),
+        Verdict::Inline(Accepted::HotInContext),
+        Verdict::Call(Refused::Disabled),
+        Verdict::Call(Refused::CalleeTooLarge),
+        Verdict::Call(Refused::RootTooLarge),
+        Verdict::Call(Refused::TooDeep),
+        Verdict::Call(Refused::Recursive),
+        Verdict::Call(Refused::Cold),
+        Verdict::Call(Refused::Rare),
+        Verdict::Call(Refused::ColdByProfile),
+        Verdict::Call(Refused::NoSamples),
+        Verdict::Call(Refused::NotWorth),
+        Verdict::Call(Refused::BudgetSpent),
+        Verdict::Call(Refused::GuardShare),
+        Verdict::Call(Refused::NotInPlan),
+    ];
 }
 
 /// A verdict and what it was about.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct InlineDecision {
     /// The function that was compiled.
     pub root: FuncId,
@@ -135,15 +233,40 @@ pub struct InlineDecision {
     /// As in [`CallSiteFacts`].
     pub chain: Box<[CallSiteId]>,
     /// As in [`CallSiteFacts`].
+    pub certainty: Certainty,
+    /// As in [`CallSiteFacts`].
     pub callee_size: u32,
+    /// As in [`CallSiteFacts`].
+    pub root_size: u32,
     /// What was decided.
     pub verdict: Verdict,
+    /// What it was decided by, if a profile was asked.
+    pub evidence: Option<Box<Evidence>>,
+}
+
+impl InlineDecision {
+    /// The answer to a question.
+    pub fn new(facts: &CallSiteFacts<'_>, verdict: Verdict, evidence: Option<Box<Evidence>>) -> InlineDecision {
+        let CallSiteFacts { root, site, callee, chain, certainty, callee_size, root_size, .. } = *facts;
+        InlineDecision { root, site, callee, chain: chain.into(), certainty, callee_size, root_size, verdict, evidence }
+    }
 }
 
 /// A policy.
 pub trait Oracle: Send + Sync {
     /// Whether this call is inlined.
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict;
+
+    /// Which targets of this virtual call get a test of the receiver's class and a direct call behind it, in this order; none: the call stays as it is. What is no candidate is passed over. If only one candidate is left
+    /// untested, it needs no test, and what would take too many tests comes last so, if the others take few; else it is passed over, too, and the virtual call stays behind the tests. As it stands: as the class hierarchy suggests.
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        call.suggested.to_vec()
+    }
+
+    /// What the verdict that was given on these facts rests on, if it is a profile.
+    fn evidence(&self, _: &CallSiteFacts<'_>, _: Verdict) -> Option<Box<Evidence>> {
+        None
+    }
 }
 
 /// Inlines nothing.
@@ -156,23 +279,33 @@ impl Oracle for NoInlining {
     }
 }
 
-/// Of what another policy inlines, that which makes code no larger; no function into itself.
+/// Of what another policy inlines, that which makes code no larger; no function into itself. Of the tests it wants, those that the class hierarchy suggests: what a profile says of a call holds in a context, and is asked for there.
 pub struct TinyOnly<'a>(pub &'a dyn Oracle);
 
 impl Oracle for TinyOnly<'_> {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         match self.0.decide(facts) {
             Verdict::Inline(_) if facts.recursion > 0 => Verdict::Call(Refused::Recursive),
-            Verdict::Inline(accepted) if accepted != Accepted::Tiny => Verdict::Call(Refused::CalleeTooLarge),
+            Verdict::Inline(accepted) if !accepted.keeps_size() => Verdict::Call(Refused::CalleeTooLarge),
             verdict => verdict,
         }
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        let named = self.0.targets(call);
+        if named == call.suggested { named } else { Vec::new() }
+    }
+
+    fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
+        self.0.evidence(facts, verdict)
     }
 }
 
 /// Decides by size, loops and arguments alone, without a profile.
 ///
 /// The limits stand between those of compilers that know how often a call runs: what C2 inlines if it is hot (325 bytes of bytecode, about 120 here) comes in where a loop makes it likely, what it inlines in any case
-/// (35 bytes, about 15 here) always, and without a profile the rest up to `small` too, since a function may be called from somebody's loop.
+/// (35 bytes, about 15 here) always, and without a profile the rest up to `small` too, since a function may be called from somebody's loop. Jikes RVM, which has a profile, inlines up to 11 instructions always ("trivial", here `tiny`)
+/// and up to 23 where nothing else is known (TACO'15 section 4.2, here `small`): see [`dynamic`].
 #[derive(Clone, Copy, Debug)]
 pub struct StaticOracle {
     /// Inlined wherever it is called.
@@ -191,8 +324,6 @@ pub struct StaticOracle {
     pub depth_limit: usize,
     /// How often a function comes into itself.
     pub recursion: RecursionLimits,
-    /// Classes to test for at one call.
-    pub targets_limit: u32,
     /// Orders of magnitude: what runs by more less often than the program's hottest code takes in nothing but tiny callees.
     pub rare: u32,
 }
@@ -219,7 +350,6 @@ impl Default for StaticOracle {
             root_limit: 1000,
             depth_limit: 12,
             recursion: RecursionLimits { levels: 3, size: 40, root_size: 400 },
-            targets_limit: 3,
             rare: 2,
         }
     }
@@ -233,11 +363,6 @@ impl Oracle for StaticOracle {
         }
         if facts.chain.len() >= self.depth_limit {
             return Call(Refused::TooDeep);
-        }
-        if let Certainty::Guarded { targets } = facts.certainty
-            && targets > self.targets_limit
-        {
-            return Call(Refused::Megamorphic);
         }
         let size = facts.callee_size;
         if size <= self.tiny {
@@ -253,7 +378,7 @@ impl Oracle for StaticOracle {
             (true, self.small, Accepted::Small),
             (facts.loop_depth > 0, self.in_loop, Accepted::InLoop),
             (facts.constant_args + facts.fresh_args > 0, self.specializes, Accepted::Specializes),
-            (facts.callers == 1 && facts.certainty == Certainty::Only, self.only_call, Accepted::OnlyCall),
+            (facts.callers == 1, self.only_call, Accepted::OnlyCall),
         ];
         let reason = limits.into_iter().find(|&(applies, limit, _)| applies && size <= limit);
         let Some((.., reason)) = reason else { return Call(Refused::CalleeTooLarge) };
@@ -298,6 +423,9 @@ mod tests {
             below_hottest: 0,
             constant_args: 0,
             fresh_args: 0,
+            deciding_args: 0,
+            known_class_args: 0,
+            closure_args: 0,
             callers: 2,
             is_cold: false,
         }
@@ -324,8 +452,6 @@ mod tests {
         assert_eq!(decide(CallSiteFacts { fresh_args: 1, ..facts(151) }), Call(Refused::CalleeTooLarge));
         assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(100) }), Inline(Accepted::OnlyCall));
         assert_eq!(decide(CallSiteFacts { callers: 1, ..facts(301) }), Call(Refused::CalleeTooLarge));
-        let guarded = Certainty::Guarded { targets: 2 };
-        assert_eq!(decide(CallSiteFacts { callers: 1, certainty: guarded, ..facts(100) }), Call(Refused::CalleeTooLarge));
     }
 
     #[test]
@@ -367,10 +493,11 @@ mod tests {
     }
 
     #[test]
-    fn few_classes_are_tested_for() {
-        let guarded = |targets| CallSiteFacts { certainty: Certainty::Guarded { targets }, ..facts(20) };
-        assert_eq!(decide(guarded(3)), Inline(Accepted::Small));
-        assert_eq!(decide(guarded(4)), Call(Refused::Megamorphic));
+    fn a_test_before_the_call_changes_nothing() {
+        let guarded = |size| CallSiteFacts { certainty: Certainty::Guarded { targets: 9 }, ..facts(size) };
+        assert_eq!(decide(guarded(40)), Inline(Accepted::Small));
+        assert_eq!(decide(CallSiteFacts { callers: 1, ..guarded(100) }), Inline(Accepted::OnlyCall));
+        assert_eq!(decide(guarded(101)), Call(Refused::CalleeTooLarge));
     }
 
     #[test]

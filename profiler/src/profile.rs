@@ -31,8 +31,9 @@ mod contexts;
 mod meta;
 mod stale;
 
-pub use contexts::{ContextId, ContextNode, Contexts, Label, Labels, Nesting, Structure};
+pub use contexts::{Certainty, ContextId, ContextNode, Contexts, Label, Labels, Nesting, Seen, Structure};
 pub use meta::Meta;
+pub(crate) use stale::Call;
 pub use stale::Staleness;
 
 use crate::ids::{CallSiteId, EdgeId, FuncId};

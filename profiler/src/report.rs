@@ -7,7 +7,7 @@ mod table;
 
 pub use hot::{HotContext, HotEdge, HotFunction, PolymorphicSite, Target};
 
-use crate::collect::Size;
+use crate::collect::Collected;
 use crate::counters::Counters;
 use crate::diff::Diff;
 use crate::ids::EdgeId;
@@ -52,6 +52,8 @@ pub struct Report {
     pub accuracy: Option<Accuracy>,
     /// Of all calls, those that the profile could not see since the optimizer had replaced them by the code they go to, in percent; `None` where that was not measured.
     pub unseen: Option<f64>,
+    /// How much inlining there is where calls were observed; `None` where inlined calls are counted, or none are inlined.
+    pub inlined: Option<Inlined>,
     /// Against an earlier profile, where there is one.
     pub diff: Option<Diff>,
     /// What a reader of the numbers has to know.
@@ -73,6 +75,19 @@ pub struct Structure {
     pub dropped_calls: u64,
     /// The sum of their weights.
     pub dropped_weight: f64,
+}
+
+/// Frames of inlined functions on the stacks of observed calls, while calls of inlined functions are not observed.
+///
+/// It is no share of calls: how often a frame's function was called is not known from its being on a stack, and inlined functions that call nothing which is not inlined are on none. 0 does not mean that no call was inlined.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Inlined {
+    /// Part of the frames that are of inlined functions, in percent.
+    pub share: f64,
+    /// On all stacks together, that of the observed call's own function included.
+    pub frames: u64,
+    /// Observed calls, each with a stack.
+    pub calls: u64,
 }
 
 /// How well a profile agrees with the exact one.
@@ -106,7 +121,8 @@ pub struct Coverage {
 
 impl Report {
     /// With the `most` hottest functions, edges, polymorphic sites and contexts.
-    pub fn new(profile: &Profile, counters: &Counters, size: Size, most: usize) -> Report {
+    pub fn new(profile: &Profile, counters: &Counters, collected: &Collected, most: usize) -> Report {
+        let Collected { size, errors } = collected;
         let structure = |contexts: &Contexts| Structure {
             name: contexts.structure().to_string(),
             nodes: contexts.len(),
@@ -114,7 +130,7 @@ impl Report {
             dropped_calls: size.dropped.calls,
             dropped_weight: size.dropped.weight,
         };
-        let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, most);
+        let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, errors, most);
         Report {
             title: profile.meta().to_string(),
             nanoseconds: 0.0,
@@ -125,13 +141,14 @@ impl Report {
             calls: profile.dcg_total(),
             edges: profile.dcg().len(),
             contexts: profile.contexts().map(structure),
-            hottest_functions: hot::functions(profile, most),
+            hottest_functions: hot::functions(profile, errors, most),
             hottest_edges: hot::edges(profile, most),
             polymorphic,
             polymorphic_sites,
             hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, most)),
             accuracy: None,
             unseen: None,
+            inlined: None,
             diff: None,
             notes: Vec::new(),
             damage: None,
@@ -186,10 +203,12 @@ fn renumbered(contexts: &Contexts, edges: &PrimaryMap<EdgeId, EdgeId>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::EdgeId;
-    use crate::profile::{DcgEdge, Labels, Meta, Structure as Kind};
+    use crate::collect::{Size, SumErrors};
+    use crate::ids::{EdgeId, FuncId};
+    use crate::profile::{Certainty, DcgEdge, Labels, Meta, Seen, Structure as Kind};
     use crate::program::{CallSite, Edge, Function, Program};
     use crate::structures::dropped::Dropped;
+    use cranelift_entity::SecondaryMap;
 
     /// main calls itself, so deep that not all of it can be shown. Weights by edge and by depth.
     fn profile(calls: [f64; 2], depths: &[f64]) -> Profile {
@@ -204,6 +223,8 @@ mod tests {
             let label = Label::Edge(if parent.is_none() { start } else { again });
             parent = Some(contexts.push(label, parent, weight).expect("a good node"));
         }
+        let seen = depths.iter().map(|&weight| Seen { error: (weight > 1.0).then_some(weight / 8.0), samples: weight as u64 });
+        let contexts = contexts.with_certainty(Certainty::Sampled(seen.collect())).expect("as many as nodes");
         let edge = |(edge, weight): (EdgeId, f64)| DcgEdge { edge, weight, error: Some(weight / 4.0), samples: 7 };
         let edges = [start, again].into_iter().zip(calls).map(edge);
         Profile::builder(Meta::default(), program).dcg(edges).contexts(contexts).build().expect("a good profile")
@@ -212,7 +233,9 @@ mod tests {
     fn report(profile: &Profile, most: usize) -> Report {
         let counters = Counters { calls: 1234, bursts_skipped: 5, ..Counters::default() };
         let size = Size { nodes: 20, bytes: 2048, dropped: Dropped { calls: 9, weight: 4.0 } };
-        Report::new(profile, &counters, size, most)
+        let mut errors = SumErrors { functions: SecondaryMap::new(), sites: SecondaryMap::new() };
+        errors.functions[FuncId::from_u32(0)] = Some(21.5);
+        Report::new(profile, &counters, &Collected { size, errors }, most)
     }
 
     #[test]
@@ -227,6 +250,13 @@ mod tests {
         assert_eq!((&*caller.name, caller), ("ma\nin", callee));
         let [hottest] = report.hottest_contexts.as_slice() else { panic!("{:?}", report.hottest_contexts) };
         assert_eq!((hottest.weight, hottest.frames.len(), hottest.omitted), (6.0, 7, 0), "of equal ones the first");
+        assert_eq!((hottest.error, hottest.samples), (Some(0.75), 6));
+        let [function] = report.hottest_functions.as_slice() else { panic!("{:?}", report.hottest_functions) };
+        assert_eq!(
+            (function.weight, function.error, function.samples, function.edges),
+            (100.0, Some(21.5), 14, 2),
+            "not from the edges' errors"
+        );
     }
 
     #[test]
@@ -238,6 +268,12 @@ mod tests {
         assert_eq!((report.hottest_contexts[0].frames.len(), report.hottest_contexts[0].omitted), (12, 8));
         let text = report.to_string();
         assert!(text.contains("(8 more) → ma\\nin → ma\\nin"), "{text}");
+        let row = text.lines().find(|line| line.contains("(8 more)")).expect("the context");
+        assert_eq!(
+            row.split_whitespace().take(5).collect::<Vec<_>>(),
+            ["1", "unknown", "100.00", "%", "1"],
+            "calls, error, share, samples"
+        );
         for part in
             ["100 calls", "1,234", "bursts-skipped", "CCT, 2,048 bytes, 9 calls dropped", "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)"]
         {

@@ -137,6 +137,8 @@ pub struct Sampler {
     common: Common,
     /// What a call takes in fast code, where time has to do for a count.
     cycles_a_call: u64,
+    /// The part of the program's calls that [`Moment::calls`] counts.
+    counted_share: f64,
 }
 
 impl Sampler {
@@ -165,7 +167,7 @@ impl Sampler {
         let is_anywhere = matches!(parameters.mode, Mode::StackWalk { .. } | Mode::Estimator { trigger: Trigger::Clock, .. });
         let place = if is_anywhere { Place::Any } else { Place::Call };
         let cycles_a_call = clock.cycles(Duration::from_nanos(tuning::CALL_TIME)).max(1);
-        Ok(Sampler { machine, place, common: Common::new(random), cycles_a_call })
+        Ok(Sampler { machine, place, common: Common::new(random), cycles_a_call, counted_share: 1.0 })
     }
 
     /// A sampler with the same parameters for another thread; this one must not have been used yet.
@@ -229,11 +231,16 @@ impl Sampler {
         match &mut self.machine {
             Machine::Exhaustive => {}
             Machine::Clocked(clocked) => clocked.walked(at, price.saturating_mul(self.cycles_a_call)),
-            Machine::Counted(counted) => counted.walked(price),
+            Machine::Counted(counted) => counted.walked((price as f64 * self.counted_share) as u64),
             Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => {
                 self.common.rests_until = if price > 0 { at.calls.saturating_add(price) } else { 0 };
             }
         }
+    }
+
+    /// Only such a part of the program's calls, up to 1, is counted and sampled; the driver multiplies weights accordingly.
+    pub fn set_counted_share(&mut self, share: f64) {
+        self.counted_share = share;
     }
 
     /// The burst begins only now: what a driver did since it was told to, as to walk the stack, is not the program's time.

@@ -73,6 +73,21 @@ knobs! {
     /// What recording a call takes in compiled code, which is not the program's pace.
     CLOCK_RECORD: u64 = 7, "clock-record", "ns", "ours: between 5 and 9 on call-heavy samples, by the number of calls they really make";
 
+    /// Calls a second that may be counted; beyond that, they are counted in windows.
+    WINDOW_CALLS: f64 = 7e6, "window-calls", "calls/s", "ours: counting so many costs a quarter of a percent";
+    /// Length of a window in which calls are counted.
+    WINDOW_LENGTH: u64 = 1_000_000, "window-length", "ns", "ours: other code disturbs what the processor has learnt of branches, which costs up to 0.7 ms";
+    /// Code that counts runs for so long before a window begins.
+    WINDOW_WARM: u64 = 20_000, "window-warm", "ns", "ours: until it is in the caches";
+    /// Longest time between windows.
+    WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
+    /// Length of a window of a program whose calls are all counted.
+    WINDOW_TURN: u64 = 10_000_000, "window-turn", "ns", "ours: the pace of calls is looked at a hundred times a second";
+    /// Calls from burst to burst where calls are counted in windows, in the mean.
+    WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: two thousand bursts a second";
+    /// What counting a call takes.
+    COUNT_COST: f64 = 0.35, "count-cost", "ns", "ours: on the samples that call most, baseline tier";
+
     /// What a call takes in code that does little else.
     CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";
 
@@ -96,6 +111,57 @@ knobs! {
 
     /// Calls that exhaustive profiling hands over at once.
     EXHAUSTIVE_CHUNK: u64 = 65_536, "exhaustive-chunk", "calls", "ours: fits into the second-level cache";
+
+    /// Callees up to this size are always inlined by policies after Jikes RVM.
+    INLINE_TRIVIAL: u32 = 11, "inline-trivial", "instructions", "Jikes RVM, TACO'15 section 4.2";
+    /// Callees up to this size are inlined by the dynamic policy where the profile has not seen the call.
+    INLINE_UNSEEN: u32 = 23, "inline-unseen", "instructions", "Jikes RVM, TACO'15 section 4.2";
+    /// The same for the weakened static heuristics.
+    INLINE_UNSEEN_WEAK: u32 = 17, "inline-unseen-weak", "instructions", "TACO'15 section 4.2";
+    /// Callees up to this size are inlined where the call is hot.
+    INLINE_HOT_SIZE: u32 = 119, "inline-hot-size", "instructions", "Jikes RVM: 20 calls of 6, less 1";
+    /// From this share of all calls on, a call is hot; below, the limit grows with the share from twice that of calls that were not seen.
+    INLINE_HOT_SHARE: f64 = 0.01, "inline-hot-share", "share of calls", "Jikes RVM";
+    /// What a constant argument takes from the callee's size.
+    INLINE_CONSTANT_BONUS: f64 = 0.05, "inline-constant-bonus", "share of the size", "Jikes RVM";
+    /// What an argument of a known class takes from the callee's size.
+    INLINE_CLASS_BONUS: f64 = 0.15, "inline-class-bonus", "share of the size", "Jikes RVM";
+    /// What arguments take from the callee's size at most.
+    INLINE_LARGEST_BONUS: f64 = 0.4, "inline-largest-bonus", "share of the size", "Jikes RVM";
+
+    /// What an inlined call saves: the call, the return, the prologue with its checks, and values that would be saved around it.
+    INLINE_SAVED_CALL: f64 = 10.0, "inline-saved-call", "instructions", "ours: instructions of a call and a prologue of compiled code";
+    /// What a constant argument saves besides.
+    INLINE_SAVED_CONSTANT: f64 = 2.0, "inline-saved-constant", "instructions", "ours: an operation folded, and the register";
+    /// What one saves besides that decides a branch.
+    INLINE_SAVED_DECIDING: f64 = 3.0, "inline-saved-deciding", "instructions", "ours: a comparison, a branch, and room for the way that is not taken";
+    /// What an object saves that may vanish.
+    INLINE_SAVED_FRESH: f64 = 15.0, "inline-saved-fresh", "instructions", "ours: an allocation and some accesses";
+    /// What an argument of a known class saves, a closure for one: a virtual call becomes a direct one.
+    INLINE_SAVED_CLASS: f64 = 5.0, "inline-saved-class", "instructions", "ours: the loads and the jump of a virtual call";
+    /// What a closure saves besides that is called: its body comes in where it is called.
+    INLINE_SAVED_CLOSURE: f64 = 10.0, "inline-saved-closure", "instructions", "ours: as a call";
+    /// Instructions that go when the callee comes in.
+    INLINE_CALL_SIZE: f64 = 8.0, "inline-call-size", "instructions", "ours: as the static policy, a call with its arguments and what is saved around it";
+    /// What a further instruction in a small root must save, in instructions for each call that the program makes: it has to be compiled.
+    INLINE_WORTH: f64 = 0.0001, "inline-worth", "instructions saved", "ours: at 1 % of all calls ten times Jikes RVM's limit for hot calls, at 0.01 % its limit for small ones";
+    /// Instructions of the root that double this: they fill the cache of instructions and the budget.
+    INLINE_PRESSURE: f64 = 200.0, "inline-pressure", "instructions", "ours: as A. Prokopec et al., CGO 2019, whose threshold grows exponentially with the root";
+
+    /// Samples of a context from which its own distribution is used.
+    INLINE_CONTEXT_SAMPLES: u64 = 20, "inline-context-samples", "samples", "ours: shares are then sure to a tenth";
+    /// Samples of a call site from which its receivers are known.
+    INLINE_GUARD_SAMPLES: u64 = 10, "inline-guard-samples", "samples", "ours: a receiver of 90 % is then not one of 40 %";
+    /// A receiver with this share of its site's calls is tested for.
+    INLINE_GUARD_SHARE: f64 = 0.4, "inline-guard-share", "share of the site", "Jikes RVM";
+    /// Receivers that together have this share of their site's calls are tested for.
+    INLINE_GUARD_TOGETHER: f64 = 0.9, "inline-guard-together", "share of the site", "ours: the virtual call behind the tests is then rare";
+    /// No receiver with a smaller share of its site's calls is tested for.
+    INLINE_GUARD_EACH: f64 = 0.1, "inline-guard-each", "share of the site", "ours: all others pay for the test";
+    /// Receivers that are tested for at a site.
+    INLINE_GUARD_MOST: u32 = 3, "inline-guard-most", "receivers", "ours: more tests take as long as the virtual call";
+    /// No test where the site has a smaller share of all calls.
+    INLINE_GUARD_SITE: f64 = 0.0001, "inline-guard-site", "share of calls", "ours: ten instructions of tests must save a thousandth of one";
 
     /// Nodes of a context structure at most.
     CONTEXT_NODES: u32 = 16_777_216, "context-nodes", "nodes", "ours: 400 MB of a CCT, 30 times the contexts of the largest recorded program";

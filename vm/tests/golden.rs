@@ -32,11 +32,19 @@ const MODES: &[(&str, &str, &[&str])] = &[
     #[cfg(feature = "native")]
     ("baseline-stress", "baseline", &["--gc-stress", "N"]),
     #[cfg(feature = "native")]
+    ("baseline-osr", "baseline", &["--osr-stress"]),
+    #[cfg(feature = "native")]
+    ("baseline-osr-stress", "baseline", &["--osr-stress", "--gc-stress", "N"]),
+    #[cfg(feature = "native")]
     ("opt", "opt", &[]),
     #[cfg(feature = "native")]
     ("opt-tiny-nursery", "opt", &["--nursery", "64k"]),
     #[cfg(feature = "native")]
     ("opt-stress", "opt", &["--gc-stress", "N"]),
+    #[cfg(feature = "native")]
+    ("adaptive", "adaptive", &[]),
+    #[cfg(feature = "native")]
+    ("adaptive-stress", "adaptive", &["--gc-stress", "N", "--nursery", "64k"]),
 ];
 
 fn main() {

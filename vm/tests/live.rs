@@ -1,48 +1,21 @@
 //! `vm run --profile`: what is counted while a program runs is what it did.
 #![cfg(feature = "native")]
 
+mod running;
+
 use profiler::diff::{DiffOptions, diff};
-use profiler::export;
 use profiler::ids::{EdgeId, FuncId};
 use profiler::profile::Profile;
+use running::Folder;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("vm-live-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn source(&self, text: &str) -> PathBuf {
-        let path = self.0.join("program.lang");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    /// Runs a program profiled, which must end with this code, and reads what was written.
-    fn profile(&self, source: &Path, options: &[&str], code: i32) -> Profile {
-        let out = self.0.join("profile.json");
-        _ = std::fs::remove_file(&out);
-        let output = run(source, &[options, &["--profile-out", out.to_str().unwrap()]].concat());
-        assert_eq!(output.status.code(), Some(code), "{source:?} {options:?}: {output:?}");
-        export::read(&out).unwrap_or_else(|error| panic!("{source:?} {options:?}: {error}"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn run(source: &Path, options: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_vm")).arg("run").arg(source).args(options).output().unwrap()
+/// Runs a program profiled, which must end with this code, and reads what was written.
+fn profile(folder: &Folder, source: &Path, options: &[&str], code: i32) -> Profile {
+    _ = std::fs::remove_file(folder.path("profile.json"));
+    let output = folder.vm(&[&["run", source.to_str().unwrap(), "--profile-out", "profile.json"], options].concat());
+    assert_eq!(output.status.code(), Some(code), "{source:?} {options:?}: {output:?}");
+    folder.read(&format!("{source:?} {options:?}"))
 }
 
 /// Both count the same on every edge, but for the calls of a function that recurses until the stack overflows: how deep a stack is, is a tier's own matter.
@@ -83,10 +56,10 @@ fn exhaustive_counts_of_every_tier_are_the_interpreters() {
         if path.extension().is_none_or(|extension| extension != "lang") || text.contains("spawn(") || !text.contains("fun main(") {
             continue;
         }
-        let exact = folder.profile(&path, INTERP, 0);
+        let exact = profile(&folder, &path, INTERP, 0);
         let check = if path.ends_with("errors.lang") { assert_same_but_endless } else { assert_same };
         for tier in [BASELINE, OPT] {
-            check(&folder.profile(&path, tier, 0), &exact, &format!("{path:?} {tier:?}"));
+            check(&profile(&folder, &path, tier, 0), &exact, &format!("{path:?} {tier:?}"));
         }
         compared += 1;
     }
@@ -143,19 +116,19 @@ fun main() {
 #[test]
 fn errors_recursion_and_closures_leave_the_contexts_right() {
     let folder = Folder::new("twisted");
-    let source = folder.source(TWISTED);
-    let exact = folder.profile(&source, INTERP, 0);
+    let source = folder.write("program.lang", TWISTED);
+    let exact = profile(&folder, &source, INTERP, 0);
     for tier in [BASELINE, OPT] {
-        assert_same(&folder.profile(&source, tier, 0), &exact, &format!("{tier:?}"));
+        assert_same(&profile(&folder, &source, tier, 0), &exact, &format!("{tier:?}"));
     }
 }
 
 #[test]
 fn without_probes_inlined_calls_are_missing_and_their_contexts_are_not() {
     let folder = Folder::new("inlined");
-    let source = folder.source(TWISTED);
-    let exact = folder.profile(&source, INTERP, 0);
-    let seen = folder.profile(&source, &["--tier", "opt", "--profile", "exhaustive"], 0);
+    let source = folder.write("program.lang", TWISTED);
+    let exact = profile(&folder, &source, INTERP, 0);
+    let seen = profile(&folder, &source, &["--tier", "opt", "--profile", "exhaustive"], 0);
     assert!(seen.dcg_total() < exact.dcg_total());
     // What is seen is what happened: no edge has more calls than it really had.
     let found = diff(&seen, &exact, &DiffOptions { changes: 1000, ..DiffOptions::default() });
@@ -165,7 +138,7 @@ fn without_probes_inlined_calls_are_missing_and_their_contexts_are_not() {
 #[test]
 fn by_the_clock_of_calls_profiles_are_the_same_in_every_run() {
     let folder = Folder::new("virtual");
-    let source = folder.source(TWISTED);
+    let source = folder.write("program.lang", TWISTED);
     for mode in [
         "--profile stackwalk --interval 10us",
         "--profile cbs --interval 10us --antibias latency",
@@ -178,9 +151,57 @@ fn by_the_clock_of_calls_profiles_are_the_same_in_every_run() {
         for tier in ["baseline", "opt", "interp"] {
             let options = format!("--tier {tier} --clock calls --seed 7 {mode}");
             let options: Vec<&str> = options.split_whitespace().collect();
-            let first = folder.profile(&source, &options, 0);
+            let first = profile(&folder, &source, &options, 0);
             assert!(first.meta().counters.samples > 3, "{options:?}: {}", first.meta());
-            assert!(first == folder.profile(&source, &options, 0), "{options:?}");
+            assert!(first == profile(&folder, &source, &options, 0), "{options:?}");
         }
+    }
+}
+
+/// Times of dense calls and of sparse ones, shorter than a window and longer, for about half a second of baseline code.
+const DENSE_AND_SPARSE: &str = r#"
+fun compute(x: Int): Int { return x * 3 % 1001 }
+fun tick(x: Int): Int { return x + 1 }
+
+fun dense(rounds: Int): Int {
+    var sum = 0
+    for i in 0..<rounds { sum = (sum + compute(i)) % 1000003 }
+    return sum
+}
+
+fun sparse(rounds: Int): Int {
+    var sum = 0
+    for i in 0..<rounds {
+        for j in 0..<100 { sum = (sum * 7 + j) % 1000003 }
+        sum += tick(sum)
+    }
+    return sum
+}
+
+fun main() {
+    var sum = 0
+    for i in 1..200 { sum += dense(1000 * (i % 20)) + sparse(100 * (i % 20)) }
+    for i in 1..20 { sum += dense(2000000) + sparse(100000) }
+    print(sum)
+}
+"#;
+
+#[test]
+fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
+    let folder = Folder::new("windows");
+    let source = folder.write("program.lang", DENSE_AND_SPARSE);
+    let exact = profile(&folder, &source, BASELINE, 0);
+    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
+    let counters = found.meta().counters;
+    assert!(counters.windows > 2 && counters.calls_counted < counters.calls / 2, "all calls were counted: {}", found.meta());
+    let share = |profile: &Profile, name: &str| {
+        let program = profile.program();
+        let of = |edge: EdgeId| *program.functions[program.callee(edge)].name == *name;
+        profile.dcg().iter().filter(|counted| of(counted.edge)).map(|counted| counted.weight).sum::<f64>() / exact.dcg_total()
+    };
+    for name in ["compute", "tick"] {
+        let (found, exact) = (share(&found, name), share(&exact, name));
+        // Where one of them ends, a window may stand for much: this is not about precision.
+        assert!((found / exact).ln().abs() < 0.7, "{name}: {found} of all calls instead of {exact}");
     }
 }

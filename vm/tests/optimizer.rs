@@ -15,10 +15,34 @@ fun main() {
 }
 ";
 
+const VIRTUAL: &str = "abstract class Shape {
+    abstract fun corners(): Int
+}
+
+class Square : Shape() {
+    override fun corners(): Int = 4
+}
+
+class Triangle : Shape() {
+    override fun corners(): Int = 3
+}
+
+fun main() {
+    let shapes: Array<Shape> = [Square(), Triangle()]
+    for shape in shapes {
+        println(\"${shape.corners()}\")
+    }
+}
+";
+
 /// Exit code, output, errors of `vm ARGS FILE`.
 fn vm(name: &str, args: &[&str]) -> (Option<i32>, String, String) {
+    vm_on(PROGRAM, name, args)
+}
+
+fn vm_on(program: &str, name: &str, args: &[&str]) -> (Option<i32>, String, String) {
     let path = std::env::temp_dir().join(format!("vm-optimizer-{}-{name}.lang", std::process::id()));
-    std::fs::write(&path, PROGRAM).unwrap();
+    std::fs::write(&path, program).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_vm")).args(args).arg(&path).output().unwrap();
     std::fs::remove_file(path).unwrap();
     let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
@@ -46,6 +70,15 @@ fn decisions_come_with_their_evidence() {
     assert!(of_main.ends_with("inlined, tiny: not larger than the call\n"), "{of_main}");
     let (_, none, _) = vm("inline-none", &["dump", "--stage", "inline", "--inline", "none", "--function", "main"]);
     assert!(none.contains("called,  disabled: nothing is inlined"), "{none}");
+}
+
+#[test]
+fn decisions_behind_tests_say_of_how_many_targets() {
+    let (code, decisions, errors) = vm_on(VIRTUAL, "virtual", &["dump", "--stage", "inline", "--function", "main"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    for class in ["Square", "Triangle"] {
+        assert!(decisions.contains(&format!("{class}.corners (1 of 2 targets)  main (")), "{decisions}");
+    }
 }
 
 #[test]
@@ -77,7 +110,7 @@ fn flags_go_with_the_optimizer() {
     ] {
         let (code, out, errors) = vm("misplaced", args);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}");
-        assert!(errors.starts_with("error: --inline, --passes and --time-passes go with"), "{errors}");
+        assert!(errors.starts_with("error: --inline, --plan-in, --plan-out, --passes and --time-passes go with"), "{errors}");
     }
 }
 
@@ -101,7 +134,8 @@ mod native {
     fn other_tiers_have_no_such_flags() {
         for tier in ["interp", "baseline"] {
             let (code, _, errors) = vm("tier", &["run", "--tier", tier, "--inline", "none"]);
-            assert_eq!((code, errors.as_str()), (Some(2), "error: --inline, --passes and --time-passes go with --tier opt\n"));
+            let expected = "error: --inline, --plan-in and --passes go with --tier opt and --tier adaptive, --plan-out and --time-passes with --tier opt\n";
+            assert_eq!((code, errors.as_str()), (Some(2), expected));
         }
         let (code, _, errors) = vm("stage", &["dump", "--stage", "ir", "--tier", "opt"]);
         assert_eq!((code, errors.as_str()), (Some(2), "error: --tier goes with the stages clif and asm\n"));
@@ -113,5 +147,32 @@ mod native {
         let asm = |tier| vm("asm", &["dump", "--stage", "asm", "--tier", tier, "--function", "main"]).1;
         assert!(asm("baseline").contains("ret") && asm("opt").contains("ret"));
         assert!(vm("clif", &["dump", "--stage", "clif", "--tier", "opt", "--passes=none", "--function", "main"]).1.contains("function"));
+    }
+
+    #[test]
+    fn what_counting_adds_to_code_is_shown() {
+        // Of all there is: `half` is inlined.
+        let code = |stage, more: &[&str]| {
+            let (code, out, errors) = vm("counting", &[&["dump", "--stage", stage], more].concat());
+            assert_eq!((code, errors.as_str()), (Some(0), ""), "{more:?}");
+            out
+        };
+        for stage in ["clif", "asm"] {
+            let baseline = [&[][..], &["--profile-code", "calls"]].map(|more| code(stage, more));
+            let opt = [&[][..], &["--profile-code", "calls"], &["--profile-code", "inlined"]];
+            let opt = opt.map(|more| code(stage, &[&["--tier", "opt"], more].concat()));
+            let lines = |text: &String| text.lines().count();
+            assert!(baseline.iter().is_sorted_by_key(lines) && baseline[0] != baseline[1], "{stage}: {baseline:?}");
+            assert!(opt.iter().is_sorted_by_key(lines) && opt[0] != opt[1] && opt[1] != opt[2], "{stage}: {opt:?}");
+        }
+        for (args, expected) in [
+            (["--stage", "opt", "--tier=opt", "--profile-code=calls"], "--tier goes with the stages clif and asm"),
+            (["--stage", "ir", "--function=main", "--profile-code=calls"], "--profile-code goes with the stages clif and asm"),
+            (["--stage", "asm", "--tier=baseline", "--profile-code=inlined"], "--profile-code inlined goes with --tier opt"),
+        ] {
+            let (code, out, errors) = vm("refused", &[&["dump"], &args[..]].concat());
+            assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}");
+            assert!(errors.contains(expected), "{args:?}: {errors}");
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! `vm profile`: the report of a run, its check against the exact profile, and what becomes of an earlier profile. And `--perf-map`.
 #![cfg(feature = "native")]
 
+mod running;
+
+use running::Folder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,28 +36,6 @@ fun main() {
     println(sum(shapes))
 }
 "#;
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("vm-profile-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn vm(command: &str, source: &Path, options: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(source).args(options).output().unwrap()
@@ -129,6 +110,70 @@ fn a_check_tells_overlap_and_what_inlining_hid() {
     assert_eq!((&inlined["unseen"], &inlined["calls"]), (&Value::Null, &exact["calls"]), "with probes every call is seen");
     let (out, _) = good("profile", &source, &["--check"]);
     assert_eq!(out.matches("13000\n").count(), 1, "the second run prints nothing: {out}");
+}
+
+/// `outer` calls itself through `middle`, which is inlined, as `leaf` is, which calls nothing.
+const NESTED: &str = r#"
+fun leaf(x: Int): Int = x * 3 % 7
+
+fun middle(x: Int): Int = leaf(x) + outer(x - 1)
+
+fun outer(x: Int): Int = if x <= 0 { 0 } else { middle(x) }
+
+fun main() {
+    var sum = 0
+    for i in 0..<300 { sum += outer(i % 10) }
+    println(sum)
+}
+"#;
+
+#[test]
+fn inlined_frames_are_told_where_their_calls_are_not_counted() {
+    let folder = Folder::new("frames");
+    let source = folder.write("nested.lang", NESTED);
+    let report = json(&source, &["--tier", "opt", "--profile", "exhaustive"]);
+    let inlined = &report["inlined"];
+    let number = |name: &str| inlined[name].as_f64().unwrap_or_else(|| panic!("{name}: {report}"));
+    assert_eq!(number("calls"), report["calls"].as_f64().unwrap(), "every call has a stack");
+    assert!(number("share") > 0.0 && number("share") < 100.0 && number("frames") > number("calls"), "{inlined}");
+    let (text, _) = good("profile", &source, &["--tier", "opt", "--profile", "estimator", "--interval", "20", "--clock", "calls"]);
+    assert!(text.contains("observed calls are of inlined functions") && text.contains("that is no share of calls"), "{text}");
+    for options in [&["--tier", "opt", "--profile-inlined"][..], &["--tier", "baseline"], &["--tier", "interp"]] {
+        let report = json(&source, &[options, &["--profile", "exhaustive"]].concat());
+        assert_eq!(report["inlined"], Value::Null, "{options:?}");
+    }
+}
+
+#[test]
+fn contexts_have_errors_and_samples() {
+    let folder = Folder::new("errors");
+    let source = folder.write("shapes.lang", SHAPES);
+    for structure in ["cct", "ccmap", "ksf", "kccf"] {
+        let rows = |mode: &[&str]| json(&source, &[&["--structure", structure, "--profile"], mode].concat())["hottest_contexts"].clone();
+        let exact = rows(&["exhaustive"]);
+        assert!(
+            exact.as_array().unwrap().iter().all(|row| row["error"] == 0.0 && row["samples"].as_f64() == row["weight"].as_f64()),
+            "{exact}"
+        );
+        let sampled = rows(&["estimator", "--interval", "100", "--burst", "4", "--clock", "calls"]);
+        let hottest = &sampled[0];
+        let (weight, error) = (hottest["weight"].as_f64().unwrap(), hottest["error"].as_f64().unwrap());
+        assert!(error > 0.0 && error < weight && hottest["samples"].as_u64() > Some(10), "{structure}: {hottest}");
+    }
+}
+
+#[test]
+fn the_report_begins_with_a_line_of_its_own() {
+    let folder = Folder::new("lines");
+    for (name, print, ends) in [("open", "print(\"done\")", "done\n"), ("closed", "println(\"done\")", "done\n"), ("nothing", "", "")] {
+        let source = folder.write(&format!("{name}.lang"), &format!("fun main() {{ {print} }}"));
+        let (text, _) = good("profile", &source, &[]);
+        assert!(text.starts_with(&format!("{ends}{name}: ")), "{text}");
+        let (data, _) = good("profile", &source, &["--json"]);
+        assert!(data.starts_with(&format!("{ends}{{")), "{data}");
+        let (quiet, _) = good("profile", &source, &["--quiet"]);
+        assert!(quiet.starts_with(&format!("{name}: ")), "{quiet}");
+    }
 }
 
 #[test]

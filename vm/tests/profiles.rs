@@ -1,42 +1,8 @@
 //! `vm convert` and `vm diff`: profiles as files, from the command line.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod running;
 
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("vm-profiles-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn with(self, name: &str, text: &str) -> Folder {
-        std::fs::write(self.0.join(name), text).unwrap();
-        self
-    }
-
-    fn vm(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_vm")).args(args).current_dir(&self.0).output().unwrap()
-    }
-
-    fn text(&self, name: &str) -> String {
-        String::from_utf8_lossy(&std::fs::read(self.0.join(name)).unwrap()).into_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn streams(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
+use running::{Folder, streams};
 
 const FOLDED: &str = "main 1\nmain;square 90\nmain;square;root 9\n";
 

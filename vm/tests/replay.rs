@@ -1,12 +1,14 @@
 //! `vm replay`: profiles of recorded runs, from the command line.
 
+mod running;
+
 use profiler::export;
 use profiler::profile::{Label, Profile, Structure};
 use profiler::trace::{Limits, Trace};
+use running::{Folder, streams};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::ops::Deref;
 
 /// Recursion and a loop: fib(16) calls itself 3192 times, in 16 contexts and more.
 const PROGRAM: &str = "\
@@ -18,21 +20,14 @@ fun main() {
 }
 ";
 
-/// A folder of its own with the trace `run.trace`, removed at the end.
-struct Folder(PathBuf);
+/// A folder with the trace `run.trace`.
+struct Recorded(Folder);
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("vm-replay-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("run.lang"), PROGRAM).unwrap();
-        let folder = Folder(path);
+impl Recorded {
+    fn new(name: &str) -> Recorded {
+        let folder = Folder::new(name).with("run.lang", PROGRAM);
         assert_eq!(folder.vm(&["trace", "run.lang"]).status.code(), Some(0));
-        folder
-    }
-
-    fn vm(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_vm")).args(args).current_dir(&self.0).output().unwrap()
+        Recorded(folder)
     }
 
     /// `vm replay run.trace`, which must succeed without a word on stderr. What it prints.
@@ -49,23 +44,20 @@ impl Folder {
 
     fn profile(&self, line: &str) -> Profile {
         self.replay(&format!("{line} -o out.json"));
-        export::read(&self.0.join("out.json")).unwrap()
+        export::read(&self.path("out.json")).unwrap()
     }
 
     fn trace(&self) -> Trace {
-        Trace::load(std::fs::File::open(self.0.join("run.trace")).unwrap(), Limits::default()).unwrap()
+        Trace::load(std::fs::File::open(self.path("run.trace")).unwrap(), Limits::default()).unwrap()
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+impl Deref for Recorded {
+    type Target = Folder;
 
-fn streams(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    fn deref(&self) -> &Folder {
+        &self.0
+    }
 }
 
 /// Calls by path of edges, outermost first, counted by hand.
@@ -101,7 +93,7 @@ fn paths(profile: &Profile) -> BTreeMap<Vec<u32>, f64> {
 
 #[test]
 fn the_exhaustive_profile_is_exact() {
-    let folder = Folder::new("exact");
+    let folder = Recorded::new("exact");
     let truth = counted(&folder.trace());
     for structure in ["cct", "ccmap"] {
         assert_eq!(paths(&folder.profile(&format!("--profile exhaustive --structure {structure}"))), truth, "{structure}");
@@ -116,12 +108,12 @@ fn the_exhaustive_profile_is_exact() {
 
     let converted = folder.vm(&["convert", "run.trace", "-o", "converted.json"]);
     assert_eq!(streams(&converted), (Some(0), String::new(), String::new()));
-    assert_eq!(paths(&export::read(&folder.0.join("converted.json")).unwrap()), truth);
+    assert_eq!(paths(&export::read(&folder.path("converted.json")).unwrap()), truth);
 }
 
 #[test]
 fn contexts_of_bounded_length_have_their_k() {
-    let folder = Folder::new("k");
+    let folder = Recorded::new("k");
     let truth = counted(&folder.trace());
     let kccf = folder.profile("--structure kccf --k 2");
     let structure = kccf.contexts().map(|contexts| contexts.structure());
@@ -138,7 +130,7 @@ fn contexts_of_bounded_length_have_their_k() {
 
 #[test]
 fn every_mode_profiles_with_every_structure() {
-    let folder = Folder::new("modes");
+    let folder = Recorded::new("modes");
     let calls = counted(&folder.trace()).values().sum::<f64>();
     for mode in [
         "exhaustive",
@@ -169,7 +161,7 @@ fn every_mode_profiles_with_every_structure() {
 
 #[test]
 fn exhaustive_against_exhaustive_agrees_fully() {
-    let folder = Folder::new("same");
+    let folder = Recorded::new("same");
     let report = folder.json("--compare exhaustive --structure kccf --k 4");
     for of in ["edges", "contexts"] {
         let agreement = &report["accuracy"][of];
@@ -181,7 +173,7 @@ fn exhaustive_against_exhaustive_agrees_fully() {
 
 #[test]
 fn the_same_seed_gives_the_same_profile() {
-    let folder = Folder::new("seeds");
+    let folder = Recorded::new("seeds");
     let profile = |seed: &str| folder.profile(&format!("--profile estimator --interval 50 --seed {seed}"));
     assert_eq!(profile("3"), profile("3"));
     assert_ne!(profile("3").dcg(), profile("4").dcg());
@@ -189,7 +181,7 @@ fn the_same_seed_gives_the_same_profile() {
 
 #[test]
 fn the_clock_and_its_rate_say_when_ticks_come() {
-    let folder = Folder::new("clock");
+    let folder = Recorded::new("clock");
     let report = |line: &str| folder.json(&format!("--profile cbs --interval 1us {line}"));
     let calls = report("")["counters"]["calls"].as_f64().unwrap();
     let of = |report: &Value, name: &str| report[name].as_f64().unwrap();
@@ -203,7 +195,7 @@ fn the_clock_and_its_rate_say_when_ticks_come() {
 
 #[test]
 fn the_table_tells_what_is_hot_and_how_sure_that_is() {
-    let folder = Folder::new("table");
+    let folder = Recorded::new("table");
     let table = folder.replay("--profile estimator --interval 20 --compare exhaustive --top 2");
     for part in ["run: estimator", "bursts", "overlap", "hot, T = 0.1", "hottest edges", "± error", "fib (", "hottest contexts", "→ leaf"]
     {
@@ -221,19 +213,19 @@ fn the_table_tells_what_is_hot_and_how_sure_that_is() {
 
 #[test]
 fn every_format_comes_out() {
-    let folder = Folder::new("formats");
+    let folder = Recorded::new("formats");
     for name in ["a.json", "a.folded", "a.svg", "a.pb.gz", "a.speedscope.json", "a.firefox.json", "a.xml", "a.dot"] {
         folder.replay(&format!("--profile estimator --interval 20 -o {name}"));
-        assert!(std::fs::metadata(folder.0.join(name)).is_ok_and(|file| file.len() > 0), "{name}");
+        assert!(std::fs::metadata(folder.path(name)).is_ok_and(|file| file.len() > 0), "{name}");
     }
     assert_eq!(folder.vm(&["diff", "a.json", "run.trace"]).status.code(), Some(0));
 }
 
 #[test]
 fn damage_is_told_and_what_stands_before_it_is_used() {
-    let folder = Folder::new("damage");
-    let whole = std::fs::read(folder.0.join("run.trace")).unwrap();
-    std::fs::write(folder.0.join("cut.trace"), &whole[..whole.len() - 1]).unwrap();
+    let folder = Recorded::new("damage");
+    let whole = std::fs::read(folder.path("run.trace")).unwrap();
+    std::fs::write(folder.path("cut.trace"), &whole[..whole.len() - 1]).unwrap();
     let calls = folder.json("")["calls"].clone();
     for args in [&["replay", "cut.trace", "--json", "-o", "cut.json"][..], &["convert", "cut.trace", "-o", "other.json"]] {
         let (code, out, errors) = streams(&folder.vm(args));
@@ -244,15 +236,15 @@ fn damage_is_told_and_what_stands_before_it_is_used() {
             assert!(report["damage"].as_str().is_some_and(|damage| damage.contains("cut off")));
         }
     }
-    let profile = |name: &str| export::read(&folder.0.join(name)).unwrap();
+    let profile = |name: &str| export::read(&folder.path(name)).unwrap();
     assert_eq!(profile("cut.json").dcg_total(), calls.as_f64().unwrap());
     assert_eq!(profile("other.json").dcg_total(), calls.as_f64().unwrap());
 }
 
 #[test]
 fn what_cannot_be_replayed_is_an_error_with_a_hint() {
-    let folder = Folder::new("errors");
-    std::fs::write(folder.0.join("bad.trace"), "no trace at all, but long enough").unwrap();
+    let folder = Recorded::new("errors");
+    std::fs::write(folder.path("bad.trace"), "no trace at all, but long enough").unwrap();
     for (args, expected) in [
         (&["replay", "missing.trace"][..], "missing.trace: cannot be read"),
         (&["replay", "bad.trace"], "not a trace file"),
@@ -274,5 +266,5 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         assert_eq!(code, Some(2), "{args:?}");
         assert!(errors.starts_with("error: ") && errors.contains(expected), "{args:?}: {errors}");
     }
-    assert!(!folder.0.join("out.xml").exists() && !folder.0.join("out.txt").exists());
+    assert!(!folder.path("out.xml").exists() && !folder.path("out.txt").exists());
 }

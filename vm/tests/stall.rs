@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use vm::diag::Diagnostics;
 use vm::runtime::native::NativeEngine;
-use vm::runtime::profiling::{ProfileOptions, Profiler, Time, start_organizer};
+use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Time, start_organizer};
 use vm::runtime::{End, Output, Runtime, RuntimeOptions, names};
 use vm::sema::{self, Scope};
 use vm::source::SourceMap;
@@ -50,7 +50,14 @@ fn start(parameters: Parameters) -> Run {
     let (program, _) = sema::check(&units, Scope::Reachable);
     let module = program.and_then(|mut program| vm::lower::lower(&mut program, &map, &mut errors));
     let module = Arc::new(module.unwrap_or_else(|| panic!("{}", errors.render(&map, false))));
-    let options = ProfileOptions { parameters, structure: StructureKind::Cct, max_nodes: 1000, time: Time::Real, seed: 1 };
+    let options = ProfileOptions {
+        parameters,
+        structure: StructureKind::Cct,
+        max_nodes: 1000,
+        time: Time::Real,
+        counting: Counting::Always,
+        seed: 1,
+    };
     let profiler = Arc::new(Profiler::new(options, names::program(&module, &map)).unwrap());
     let (output, printed) = Output::buffer();
     let layout = Arc::new(Layout::new(&module));

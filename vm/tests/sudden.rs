@@ -44,7 +44,7 @@ fn calls_of(profile: &Profile, name: &str) -> f64 {
 }
 
 fn check(name: &str, main: &str, code: i32) {
-    let folder = Folder::new(name, &format!("{SPINNING}{main}"));
+    let folder = Folder::with_program(name, &format!("{SPINNING}{main}"));
     let plain = folder.run("");
     assert_eq!(plain.0, Some(code), "{plain:?}");
     for mode in MODES {
@@ -73,7 +73,8 @@ fn an_error_that_nothing_catches() {
 
 #[test]
 fn an_interrupt() {
-    let folder = Folder::new("interrupt", &format!("{SPINNING}fun main() {{ spin()\n mine()\n eprintln(\"ready\")\n forever(1) }}"));
+    let folder =
+        Folder::with_program("interrupt", &format!("{SPINNING}fun main() {{ spin()\n mine()\n eprintln(\"ready\")\n forever(1) }}"));
     for mode in MODES {
         _ = std::fs::remove_file(folder.0.join("profile.json"));
         let child = folder.start(&format!("{mode} --profile-out profile.json"));
@@ -92,7 +93,7 @@ fn an_interrupt() {
 
 #[test]
 fn a_reader_that_goes_away() {
-    let folder = Folder::new("pipe", &format!("{SPINNING}fun main() {{ spin()\n mine()\n while true {{ println(\"y\") }} }}"));
+    let folder = Folder::with_program("pipe", &format!("{SPINNING}fun main() {{ spin()\n mine()\n while true {{ println(\"y\") }} }}"));
     for mode in MODES {
         _ = std::fs::remove_file(folder.0.join("profile.json"));
         let mut command = folder.command(&format!("{mode} --profile-out profile.json"));
@@ -108,7 +109,7 @@ fn a_reader_that_goes_away() {
 #[cfg(target_os = "linux")]
 fn profiles_that_cannot_be_written() {
     for (main, code, after) in [("println(mine())", 0, 2), ("println(mine())\n exit(5)", 5, 5)] {
-        let folder = Folder::new(&format!("write-{code}"), &format!("{SPINNING}fun main() {{ {main} }}"));
+        let folder = Folder::with_program(&format!("write-{code}"), &format!("{SPINNING}fun main() {{ {main} }}"));
         std::os::unix::fs::symlink("/dev/full", folder.0.join("full.json")).unwrap();
         std::fs::create_dir(folder.0.join("folder.json")).unwrap();
         let plain = folder.run("");
@@ -125,7 +126,7 @@ fn profiles_that_cannot_be_written() {
 
 #[test]
 fn a_folder_that_is_removed_meanwhile() {
-    let folder = Folder::new("removed", &format!("{SPINNING}fun main() {{ eprintln(\"ready\")\n readLine()\n println(mine()) }}"));
+    let folder = Folder::with_program("removed", &format!("{SPINNING}fun main() {{ eprintln(\"ready\")\n readLine()\n println(mine()) }}"));
     std::fs::create_dir(folder.0.join("gone")).unwrap();
     let mut command = folder.command("--profile exhaustive --profile-out gone/profile.json");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();

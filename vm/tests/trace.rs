@@ -1,20 +1,24 @@
 //! `vm trace`: what it writes is exactly what the program did.
 
+mod running;
+
 use profiler::trace::{Clock, Limits, Problem, ThreadTrace, Trace};
+use running::Folder;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A program in a file of its own, and the trace beside it; both are removed at the end.
+/// A program and its trace beside it, in a folder.
 struct Case {
     source: PathBuf,
     trace: PathBuf,
+    /// Removed at the end.
+    _folder: Folder,
 }
 
 impl Case {
     fn new(name: &str, program: &str) -> Case {
-        let source = std::env::temp_dir().join(format!("vm-trace-{}-{name}.lang", std::process::id()));
-        std::fs::write(&source, program).unwrap();
-        Case { trace: source.with_extension("trace"), source }
+        let folder = Folder::with_program(name, program);
+        Case { source: folder.path("program.lang"), trace: folder.path("program.trace"), _folder: folder }
     }
 
     fn command(&self, options: &[&str]) -> Command {
@@ -39,13 +43,6 @@ impl Case {
 
     fn load(&self) -> Trace {
         Trace::load(std::fs::File::open(&self.trace).unwrap(), Limits::default()).unwrap()
-    }
-}
-
-impl Drop for Case {
-    fn drop(&mut self) {
-        _ = std::fs::remove_file(&self.source);
-        _ = std::fs::remove_file(&self.trace);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use profiler::ids::EdgeId;
 use profiler::metrics::{Comparison, contexts};
-use profiler::profile::{Contexts, Label, Profile};
+use profiler::profile::{Contexts, Label, Labels, Profile};
 use std::num::NonZeroUsize;
 
 /// Part of the hottest edge's weight from which edges are hot, in the tables.
@@ -12,7 +12,10 @@ pub const HOT: f64 = 0.1;
 
 pub struct Agreement {
     pub dcg: Comparison,
+    /// Children of a node are told apart by call site and callee.
     pub contexts: Comparison,
+    /// By callee alone, as in PLDI'06 (section 2.1).
+    pub methods: Comparison,
 }
 
 impl Agreement {
@@ -29,20 +32,24 @@ impl Agreement {
         let dcg = Comparison::new(weights(sampled).into_iter().map(|(edge, weight)| (number(edge), weight)), weights(exact));
         let none = || format!("{}: contexts were not kept alike", sampled.meta());
         let (of_sampled, of_exact) = sampled.contexts().zip(exact.contexts()).ok_or_else(none)?;
-        let of_sampled = &renumbered(of_sampled, number)?;
+        let callee = |edge: EdgeId| Label::Function(program.callee(edge));
+        let methods =
+            [relabelled(of_sampled, Labels::Functions, |edge| callee(number(edge)))?, relabelled(of_exact, Labels::Functions, callee)?];
+        let methods = contexts::compare(&methods[0], &methods[1]).ok_or_else(none)?;
+        let of_sampled = &relabelled(of_sampled, of_sampled.labels(), |edge| Label::Edge(number(edge)))?;
         let contexts = match k {
             None => contexts::compare(of_sampled, of_exact).ok_or_else(none)?,
             Some(k) => Comparison::new(reaching_back(of_sampled, k), reaching_back(of_exact, k)),
         };
-        Ok(Agreement { dcg, contexts })
+        Ok(Agreement { dcg, contexts, methods })
     }
 }
 
-fn renumbered(contexts: &Contexts, number: impl Fn(EdgeId) -> EdgeId) -> Result<Contexts, String> {
-    let mut out = Contexts::new(contexts.structure(), contexts.labels());
+fn relabelled(contexts: &Contexts, labels: Labels, label_of: impl Fn(EdgeId) -> Label) -> Result<Contexts, String> {
+    let mut out = Contexts::new(contexts.structure(), labels);
     for (_, node) in contexts.nodes() {
         let label = match node.label {
-            Label::Edge(edge) => Label::Edge(number(edge)),
+            Label::Edge(edge) => label_of(edge),
             Label::Function(function) => Label::Function(function),
         };
         out.push(label, node.parent.expand(), node.weight).map_err(|error| error.to_string())?;
@@ -62,7 +69,7 @@ fn reaching_back(contexts: &Contexts, k: NonZeroUsize) -> impl Iterator<Item = (
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profiler::profile::{Labels, Meta, Structure};
+    use profiler::profile::{Meta, Structure};
     use profiler::program::{CallSite, Edge, Function, Program};
 
     /// main calls a, then b, or b, then a: the edges' numbers differ. `weights`: of a and b.
@@ -90,6 +97,26 @@ mod tests {
         assert_eq!((agreement.dcg.overlap(), agreement.contexts.overlap()), (75.0, 75.0));
         let same = Agreement::new(&profile(false, [3.0, 1.0]), &profile(true, [3.0, 1.0]), None).expect("the same code");
         assert_eq!((same.dcg.overlap(), same.contexts.overlap()), (100.0, 100.0));
+    }
+
+    #[test]
+    fn call_sites_tell_contexts_apart_and_methods_do_not() {
+        // main calls f from two sites.
+        let of = |weights: [f64; 2]| {
+            let mut program = Program::default();
+            let [main, f] = ["main", "f"].map(|name| program.functions.push(Function { name: name.into(), file: "".into(), line: 1 }));
+            let sites = [2, 3].map(|line| program.sites.push(CallSite { caller: main, line }));
+            let start = program.edge(Edge { site: None.into(), callee: main });
+            let mut contexts = Contexts::new(Structure::Cct, Labels::Edges);
+            let root = contexts.push(Label::Edge(start), None, 0.0).expect("a node");
+            for (site, weight) in sites.into_iter().zip(weights) {
+                let edge = program.edge(Edge { site: Some(site).into(), callee: f });
+                contexts.push(Label::Edge(edge), Some(root), weight).expect("a node");
+            }
+            Profile::builder(Meta::default(), program).contexts(contexts).dcg_from_contexts().build().expect("a profile")
+        };
+        let agreement = Agreement::new(&of([1.0, 3.0]), &of([3.0, 1.0]), None).expect("the same code");
+        assert_eq!((agreement.contexts.overlap(), agreement.methods.overlap()), (50.0, 100.0));
     }
 
     #[test]

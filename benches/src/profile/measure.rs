@@ -13,6 +13,8 @@ pub struct Quality {
     pub dcg: f64,
     /// Of the calling context trees.
     pub cct: f64,
+    /// Of calling context trees without call sites, as in PLDI'06.
+    pub methods: f64,
     /// Hot-edge coverage of the call graph.
     pub hot_dcg: f64,
     /// Of the calling context tree, as in PLDI'06.
@@ -31,6 +33,7 @@ impl Quality {
         Quality {
             dcg: agreement.dcg.overlap(),
             cct: agreement.contexts.overlap(),
+            methods: agreement.methods.overlap(),
             hot_dcg: agreement.dcg.hot_edge_coverage(threshold),
             hot_cct: agreement.contexts.hot_edge_coverage(threshold),
             disabled: counters.bursts_skipped as f64 * 100.0 / (counters.ticks as f64).max(1.0),
@@ -46,6 +49,7 @@ impl Quality {
         Quality {
             dcg: mean(|q| q.dcg),
             cct: mean(|q| q.cct),
+            methods: mean(|q| q.methods),
             hot_dcg: mean(|q| q.hot_dcg),
             hot_cct: mean(|q| q.hot_cct),
             disabled: mean(|q| q.disabled),

@@ -10,6 +10,7 @@ pub mod inst;
 mod mnemonic;
 pub mod module;
 pub mod parser;
+pub mod polls;
 pub mod printer;
 pub mod repair;
 pub mod rewrite;

@@ -141,6 +141,17 @@ pub struct Function {
     pub values: PrimaryMap<Value, Ty>,
     /// What the positions of inlined code mean.
     pub inlined: PrimaryMap<InlinedId, Inlined>,
+    pub start: Start,
+}
+
+/// Where a function's code begins.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Start {
+    /// Where it is called.
+    #[default]
+    Call,
+    /// Behind a loop's poll, with what lives there as its parameters: the rest of a call that another version of the function has begun (`opt::osr`).
+    Loop,
 }
 
 /// A position inside of a callee that stands in its caller's code: a trace shows it as a frame of its own, above that of the call.
@@ -194,6 +205,7 @@ impl Function {
             insts: PrimaryMap::new(),
             values: PrimaryMap::new(),
             inlined: PrimaryMap::new(),
+            start: Start::Call,
         }
     }
 

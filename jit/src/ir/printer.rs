@@ -163,6 +163,9 @@ fn write_function(f: &mut impl Write, module: &Module, id: FuncId, func: &Functi
     write!(f, "{id} {}", Quoted(&func.name))?;
     print_signature(f, &func.params, func.ret)?;
     print_loc(f, func.loc)?;
+    if func.start == Start::Loop {
+        write!(f, " loop")?;
+    }
     if func.layout.is_empty() {
         return writeln!(f);
     }

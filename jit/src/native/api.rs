@@ -5,6 +5,7 @@ use crate::ir::*;
 use crate::trap::Trap;
 use cranelift_entity::PrimaryMap;
 use std::ffi::c_void;
+use std::time::Duration;
 
 /// Stack, in bytes, that compiled code leaves to whatever it calls: builtins, the collector, the compiler of the next function. The runtime puts `real_stack_limit` at least this far above the guard pages.
 pub const STACK_RESERVE: usize = 512 * 1024;
@@ -58,15 +59,43 @@ pub enum Profiling {
     Inlined,
 }
 
+/// How much work goes into a function's code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Level {
+    /// Compiled quickly, operations where they are.
+    #[default]
+    Baseline,
+    /// Cranelift optimizes, too, and the code's place in memory is chosen for its loops: for what the optimizer has been through.
+    Optimized,
+}
+
+impl Level {
+    pub const ALL: [Level; 2] = [Level::Baseline, Level::Optimized];
+}
+
+/// Whether code of loops can be left for other code that goes on there: on-stack replacement.
+#[derive(Clone, Copy, Debug)]
+pub enum Osr {
+    Off,
+    /// Once such code is installed ([`Engine::install_osr`](super::Engine::install_osr)), at the next poll that asks for attention.
+    Installed,
+    /// At the first poll of every loop, in what this makes of the function and the block that holds the poll. For tests.
+    Always(fn(&Module, FuncId, Block) -> Option<Function>),
+}
+
+/// What holds for all code of an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Poll for yields at loop back-edges. Without it, loops that call nothing cannot be stopped: only for measuring what polls cost.
     pub polls: bool,
     /// Allocate in compiled code; off, every allocation goes to the runtime.
     pub inline_alloc: bool,
-    /// Let Cranelift optimize, too: for a module that the optimizer has been through.
-    pub optimize: bool,
+    /// Of a function that is compiled because it is called ([`Engine::compile`](super::Engine::compile)).
+    pub level: Level,
     pub profiling: Profiling,
+    /// Code of [`Level::Optimized`] tells of calls, too.
+    pub profile_optimized: bool,
+    pub osr: Osr,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
@@ -80,8 +109,10 @@ impl Default for Options {
         Options {
             polls: true,
             inline_alloc: true,
-            optimize: false,
+            level: Level::Baseline,
             profiling: Profiling::Off,
+            profile_optimized: true,
+            osr: Osr::Off,
             verify: cfg!(debug_assertions),
             large_function: 10_000,
             code_size: 128 << 20,
@@ -112,13 +143,74 @@ impl std::fmt::Display for NativeError {
 
 impl std::error::Error for NativeError {}
 
+/// One compiled body of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VersionInfo {
+    pub func: FuncId,
+    pub level: Level,
+    /// Where it begins.
+    pub entry: u64,
+    /// Bytes of machine code with its constants.
+    pub len: u32,
+    /// Time in Cranelift and its lowering.
+    pub time: Duration,
+}
+
+/// Machine code that the engine leads nobody to ([`Engine::compile_version`](super::Engine::compile_version)). Its memory is taken until it is given to [`Engine::retire`](super::Engine::retire).
+#[derive(Debug)]
+#[must_use = "code that is not retired stays in memory"]
+pub struct Version(pub(super) VersionInfo);
+
+impl Version {
+    pub fn info(&self) -> VersionInfo {
+        self.0
+    }
+}
+
+/// Calls its argument with each address at which a frame of a thread stands.
+pub type FrameAddresses<'a> = dyn FnMut(&mut dyn FnMut(u64)) + 'a;
+
+/// What a [`Engine::reclaim`](super::Engine::reclaim) did.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Reclaimed {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Versions whose memory is free now, and the bytes of their code.
+    pub freed: u64,
+    pub bytes: u64,
+    /// Retired versions in which threads have frames.
+    pub in_use: u64,
+    /// Retired versions without frames of which there may still be recorded addresses.
+    pub waiting: u64,
+}
+
+/// What was compiled at one [`Level`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Compiled {
+    pub versions: u64,
+    /// Time in Cranelift and its lowering.
+    pub nanos: u64,
+}
+
 /// Counters of one engine.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
-    pub functions: u64,
-    pub compile_nanos: u64,
-    /// Bytes of machine code with its constants.
+    pub baseline: Compiled,
+    pub optimized: Compiled,
+    /// Versions that were freed.
+    pub freed: u64,
+    /// Bytes of machine code that there is, with its constants.
     pub code_bytes: u64,
-    /// Bytes of the tables that describe it.
+    /// Bytes of the code region up to the highest that code, stubs included, has ever lain at.
+    pub code_span: u64,
+    /// Bytes of the tables that describe the code that there is.
     pub table_bytes: u64,
+}
+
+impl Stats {
+    /// At all levels.
+    pub fn compiled(&self) -> Compiled {
+        let (a, b) = (self.baseline, self.optimized);
+        Compiled { versions: a.versions + b.versions, nanos: a.nanos + b.nanos }
+    }
 }

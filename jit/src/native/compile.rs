@@ -1,11 +1,11 @@
 //! One function through Cranelift: CLIF in, code with relocations applied and its metadata out.
 //!
-//! In: a function. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`].
+//! In: a function's body, and a [`Level`] that each [`Compiler`] has. Out: [`Code`], ready to be copied into the region; its tables ([`CodeMetadata`]) are put together from Cranelift's records: call sites with their handlers, stack maps, traps, all with their [`Site`].
 //!
-//! Settings follow measurements: no mid-end in the baseline tier (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
-//! large functions get that one nevertheless (`Options::large_function`). The optimizing tier has Cranelift's mid-end, too, for what is not done before it (division by constants, shared constants and addresses).
+//! Settings follow measurements: no mid-end at the baseline level (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
+//! large functions get that one nevertheless (`Options::large_function`). The optimized level has Cranelift's mid-end, too, for what is not done before it (division by constants, shared constants and addresses).
 
-use super::api::{NativeError, Options};
+use super::api::{Level, NativeError, Options};
 use super::placement;
 use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
 use super::translate::{Env, Site, Sites, namespace, translate};
@@ -55,6 +55,7 @@ const MAX_PARAMS: usize = 4000;
 
 /// Cranelift with its buffers, used for one function at a time.
 pub struct Compiler {
+    pub level: Level,
     isa: OwnedTargetIsa,
     /// For large functions.
     quick: OwnedTargetIsa,
@@ -63,32 +64,34 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    pub fn new(options: &Options) -> Result<Compiler, NativeError> {
-        let (isa, quick) = (isa(options, "backtracking")?, isa(options, "single_pass")?);
-        Ok(Compiler { isa, quick, context: Context::new(), builder: FunctionBuilderContext::new() })
+    pub fn new(level: Level, options: &Options) -> Result<Compiler, NativeError> {
+        let (isa, quick) = (isa(level, options, "backtracking")?, isa(level, options, "single_pass")?);
+        Ok(Compiler { level, isa, quick, context: Context::new(), builder: FunctionBuilderContext::new() })
     }
 
-    /// Leaves the function's CLIF in `self.context`.
-    fn translate(&mut self, env: Env<'_>, func: FuncId) -> Sites {
+    /// Leaves the CLIF of a version of the function in `self.context`.
+    fn translate(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> Sites {
         self.context.clear();
         self.context.func.name = UserFuncName::user(namespace::FUNCTION, func.as_u32());
-        translate(env, &env.module.funcs[func], &mut self.context.func, &mut self.builder, self.isa.frontend_config())
+        translate(env, func, body, &mut self.context.func, &mut self.builder, self.isa.frontend_config())
     }
 
-    pub fn clif(&mut self, env: Env<'_>, func: FuncId) -> String {
-        self.translate(env, func);
+    pub fn clif(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> String {
+        self.translate(env, func, body);
         self.context.func.display().to_string()
     }
 
+    /// Compiles a version of the function.
+    ///
     /// # Errors
-    /// [`NativeError::Compile`] where the function exceeds Cranelift's limits (frame or code too large).
-    pub fn compile(&mut self, env: Env<'_>, func: FuncId) -> Result<Code, NativeError> {
+    /// [`NativeError::Compile`] where it exceeds Cranelift's limits (frame or code too large).
+    pub fn compile(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> Result<Code, NativeError> {
         let fail = |message: String| NativeError::Compile { func, message };
-        if env.module.funcs[func].params.len() > MAX_PARAMS {
+        if body.params.len() > MAX_PARAMS {
             return Err(fail(format!("more than {MAX_PARAMS} parameters")));
         }
-        let sites = self.translate(env, func);
-        let isa = if env.module.funcs[func].insts.len() > env.options.large_function { &self.quick } else { &self.isa };
+        let sites = self.translate(env, func, body);
+        let isa = if body.insts.len() > env.options.large_function { &self.quick } else { &self.isa };
         let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| fail(format!("{:?}", e.inner)))?;
         let names = compiled.buffer.relocs().iter().map(|r| (r.offset, r.kind, &r.target, r.addend));
         let mut calls = Vec::new();
@@ -101,20 +104,27 @@ impl Compiler {
             }
             calls.push((offset, *name, addend));
         }
-        let meta = metadata(compiled, &sites, func, &env.module.funcs[func]).map_err(fail)?;
+        let meta = metadata(compiled, &sites, func, body).map_err(fail)?;
         let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
-        let lead = if env.options.optimize { placement::start_in_line(&bytes, align) } else { 0 };
+        let lead = match self.level {
+            Level::Baseline => 0,
+            Level::Optimized => placement::start_in_line(&bytes, align),
+        };
         let named = self.context.func.params.user_named_funcs();
         let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
         Ok(Code { bytes, align, lead, calls, meta })
     }
 }
 
-fn isa(options: &Options, allocator: &str) -> Result<OwnedTargetIsa, NativeError> {
+fn isa(level: Level, options: &Options, allocator: &str) -> Result<OwnedTargetIsa, NativeError> {
     let unsupported = |what: String| NativeError::Unsupported(what);
+    let opt_level = match level {
+        Level::Baseline => "none",
+        Level::Optimized => "speed",
+    };
     let mut flags = settings::builder();
     for (name, value) in [
-        ("opt_level", if options.optimize { "speed" } else { "none" }),
+        ("opt_level", opt_level),
         ("regalloc_algorithm", allocator),
         ("enable_pinned_reg", "true"),
         ("preserve_frame_pointers", "true"),

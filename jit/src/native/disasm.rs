@@ -18,9 +18,12 @@ impl SymbolResolver for Names {
     }
 }
 
-pub fn listing(engine: &Engine, entry: u64) -> String {
+/// # Safety
+/// The code that was placed at `entry` is not freed meanwhile.
+pub unsafe fn listing(engine: &Engine, entry: u64) -> String {
     let version = engine.tables().version(entry).expect("installed code");
-    let bytes = engine.region().bytes(entry, version.len as usize);
+    // SAFETY: by contract.
+    let bytes = unsafe { engine.region().bytes(entry, version.len as usize) };
     let mut formatter = IntelFormatter::with_options(Some(Box::new(Names(engine.thunk_names()))), None);
     formatter.options_mut().set_rip_relative_addresses(true);
     formatter.options_mut().set_space_after_operand_separator(true);
@@ -56,6 +59,7 @@ pub fn listing(engine: &Engine, entry: u64) -> String {
         if let Some(frame) = frame {
             match frame.site {
                 SiteKind::Call(site) => _ = write!(note, " {site}"),
+                SiteKind::Loop(block) => _ = write!(note, " {block}"),
                 SiteKind::Probe => note += " probe",
                 SiteKind::Poll | SiteKind::Entry | SiteKind::Runtime => {}
             }

@@ -1,18 +1,23 @@
-//! One running program's machine code: compiles functions on their first call, enters them, and knows their frames.
+//! One running program's machine code: compiles functions on their first call and anew when asked to, enters them, and knows their frames.
 //!
-//! In: a module and where it lies. Out: results of calls.
+//! In: a module and where it lies, better bodies of its functions. Out: results of calls.
 //!
-//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it. All hold the address of a lazy thunk until the function is compiled; installing stores the code's
-//! address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile.
+//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it. All hold the address of a lazy thunk until the function is compiled; installing a version stores its code's
+//! address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
+//! compiles one function at a time and waits for no other level. What was installed before is retired, and freed when nobody can run it any more (`versions`).
+//!
+//! Locks are taken in this order: a compiler, the versions, then those of tables or region, one at a time.
 
 use super::api::*;
-use super::compile::Compiler;
+use super::compile::{Code, Compiler};
 use super::frames::{self, FrameView};
+use super::osr::OsrCells;
 use super::region::{CodeRegion, Pages};
 use super::signals::{self, Registration};
 use super::stubs::{self, Registers, Thunks};
 use super::tables::CodeTables;
 use super::translate::{Env, namespace};
+use super::versions::OutOfUse;
 use super::{disasm, stubs::Stub};
 use crate::context::ThreadContext;
 use crate::ir::*;
@@ -40,24 +45,52 @@ pub struct Engine {
     region: CodeRegion,
     thunks: Thunks,
     cells: Pages,
+    osr: OsrCells,
     /// Addresses of the virtual table slots that answer with each function.
     slots: PrimaryMap<FuncId, Vec<u64>>,
-    state: Mutex<State>,
+    /// By [`Level`].
+    compilers: [Mutex<Compiler>; 2],
+    versions: Mutex<Versions>,
     counters: Counters,
 }
 
-/// What one compilation at a time may touch.
-struct State {
-    compiler: Compiler,
-    /// Why functions could not be compiled.
+/// Held while cells change, and while code is freed.
+#[derive(Default)]
+struct Versions {
+    out_of_use: OutOfUse,
+    /// Why functions could not be compiled when they were called.
     failures: Vec<NativeError>,
+    /// Of functions whose calls are counted, in the order in which these were compiled.
+    twins: Vec<Twins>,
+}
+
+/// The two versions of a function whose calls are counted some of the time.
+struct Twins {
+    /// What both were made of; `None`: the function as it stands in the module.
+    body: Option<Arc<Function>>,
+    counted: VersionInfo,
+    /// Once somebody has asked for it ([`Engine::complete_twins`]).
+    plain: Option<VersionInfo>,
 }
 
 #[derive(Default)]
 struct Counters {
-    functions: AtomicU64,
-    compile_nanos: AtomicU64,
+    /// By [`Level`].
+    compiled: [LevelCounters; 2],
+    freed: AtomicU64,
     code_bytes: AtomicU64,
+}
+
+#[derive(Default)]
+struct LevelCounters {
+    versions: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl LevelCounters {
+    fn read(&self) -> Compiled {
+        Compiled { versions: self.versions.load(Ordering::Relaxed), nanos: self.nanos.load(Ordering::Relaxed) }
+    }
 }
 
 impl Engine {
@@ -78,7 +111,9 @@ impl Engine {
         let thunks = Thunks::new(&region, &runtime, funcs)?;
         let tables = Box::new(CodeTables::new(region.base(), region.size())?);
         let cells = Pages::zeroed_low((8 * funcs).max(8))?;
-        let state = Mutex::new(State { compiler: Compiler::new(&options)?, failures: Vec::new() });
+        let [baseline, optimized] = Level::ALL.map(|level| Compiler::new(level, &options).map(Mutex::new));
+        let compilers = [baseline?, optimized?];
+        let osr = OsrCells::new(options.osr)?;
         let slots = slots(&module, &layout, &addresses);
         // SAFETY: the field order drops the registration before the tables.
         let registration = unsafe { Registration::new(&tables) };
@@ -93,8 +128,10 @@ impl Engine {
             region,
             thunks,
             cells,
+            osr,
             slots,
-            state,
+            compilers,
+            versions: Mutex::default(),
             counters: Counters::default(),
         };
         engine.module.funcs.keys().for_each(|func| engine.point(func, engine.thunks.lazy(func)));
@@ -102,14 +139,24 @@ impl Engine {
     }
 
     fn env(&self) -> Env<'_> {
+        self.env_for(self.options.profiling)
+    }
+
+    fn env_for(&self, profiling: Profiling) -> Env<'_> {
         let (module, layout, addresses, options) = (&*self.module, &*self.layout, &self.addresses, &self.options);
-        Env { module, layout, addresses, options, cells: self.cells.address() }
+        Env { module, layout, addresses, options, profiling, cells: self.cells.address(), osr: &self.osr }
     }
 
     fn cell(&self, func: FuncId) -> &AtomicU64 {
         assert!(func.index() < self.module.funcs.len(), "{func} is not in the module");
         // SAFETY: inside the cells, which are only used as atomics, by Rust and by compiled code.
         unsafe { &*self.cells.start().cast::<AtomicU64>().add(func.index()) }
+    }
+
+    /// Where calls of the function go, if it is compiled.
+    fn installed(&self, func: FuncId) -> Option<u64> {
+        let entry = self.cell(func).load(Ordering::Acquire);
+        (entry != self.thunks.lazy(func)).then_some(entry)
     }
 
     /// Lets all calls of the function go to `entry`.
@@ -121,40 +168,206 @@ impl Engine {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    fn compiler(&self, level: Level) -> MutexGuard<'_, Compiler> {
+        self.compilers[level as usize].lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The function's entry point; compiles it if that has not happened yet.
+    fn versions(&self) -> MutexGuard<'_, Versions> {
+        self.versions.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The function's entry point; compiles it as it stands in the module if that has not happened yet. For program threads: what is found is good until their next safepoint.
     ///
     /// # Errors
     /// [`NativeError::Compile`] where it exceeds a limit of the compiler, [`NativeError::Memory`] where the code region is full. Kept in [`Engine::failures`], too.
     pub fn compile(&self, func: FuncId) -> Result<u64, NativeError> {
-        let mut state = self.state();
-        let entry = self.cell(func).load(Ordering::Acquire);
-        if entry != self.thunks.lazy(func) {
+        let mut compiler = self.compiler(self.options.level);
+        if let Some(entry) = self.installed(func) {
             return Ok(entry);
         }
-        let started = Instant::now();
-        let result = self.compile_into_region(&mut state.compiler, func);
-        self.counters.compile_nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        match &result {
-            Ok(entry) => self.point(func, *entry),
-            Err(error) => state.failures.push(error.clone()),
+        let version = self.build(&mut compiler, func, &self.module.funcs[func], self.options.profiling);
+        let version = version.inspect_err(|error| self.versions().failures.push(error.clone()))?;
+        let mut versions = self.versions();
+        // Meanwhile a version may have been installed that somebody has chosen.
+        if let Some(entry) = self.installed(func) {
+            versions.out_of_use.retire(version.entry, version.len);
+            return Ok(entry);
         }
-        result
+        self.lead_to(&mut versions, version, None);
+        Ok(version.entry)
     }
 
-    fn compile_into_region(&self, compiler: &mut Compiler, func: FuncId) -> Result<u64, NativeError> {
-        let code = compiler.compile(self.env(), func)?;
+    /// All calls that begin from now on go to the version. What they went to is retired.
+    fn lead_to(&self, versions: &mut Versions, version: VersionInfo, body: Option<Arc<Function>>) {
+        let func = version.func;
+        let replaced = self.installed(func);
+        self.point(func, version.entry);
+        let twins = versions.twins.iter().position(|twins| twins.counted.func == func);
+        let counts = self.profiling(version.level) != Profiling::Off;
+        let new = counts.then_some(Twins { body, counted: version, plain: None });
+        let old = match (twins, new) {
+            (Some(i), Some(new)) => Some(std::mem::replace(&mut versions.twins[i], new)),
+            (Some(i), None) => Some(versions.twins.remove(i)),
+            (None, new) => {
+                versions.twins.extend(new);
+                None
+            }
+        };
+        let retired = match old {
+            Some(Twins { counted, plain, .. }) => [Some(counted), plain].into_iter().flatten().map(|v| (v.entry, v.len)).collect(),
+            None => Vec::from_iter(replaced.map(|entry| (entry, self.tables.version(entry).expect("installed code is known").len))),
+        };
+        retired.into_iter().for_each(|(entry, len)| versions.out_of_use.retire(entry, len));
+    }
+
+    /// What code of this level tells of calls.
+    fn profiling(&self, level: Level) -> Profiling {
+        if level == Level::Optimized && !self.options.profile_optimized { Profiling::Off } else { self.options.profiling }
+    }
+
+    /// Compiles all functions that are there a second time, without what [`Options::profiling`] adds, for [`Engine::count_calls`]. What cannot be compiled again has one version, which counts.
+    pub fn complete_twins(&self) {
+        for i in 0.. {
+            let (body, counted) = match self.versions().twins.get(i) {
+                None => return,
+                Some(Twins { plain: Some(_), .. }) => continue,
+                Some(twins) => (twins.body.clone(), twins.counted),
+            };
+            let body = body.as_deref().unwrap_or(&self.module.funcs[counted.func]);
+            // The program's own first calls come in between.
+            let plain = self.build(&mut self.compiler(counted.level), counted.func, body, Profiling::Off);
+            let mut versions = self.versions();
+            match (versions.twins.get_mut(i), plain) {
+                (Some(twins), Ok(plain)) if twins.counted.entry == counted.entry => twins.plain = Some(plain),
+                (_, Ok(plain)) => versions.out_of_use.retire(plain.entry, plain.len),
+                (_, Err(_)) => {}
+            }
+        }
+    }
+
+    /// Lets calls go to code that counts them, as [`Options::profiling`] says, or to code that does not, where both are there. Who is on the way to a function meanwhile, may get to either.
+    pub fn count_calls(&self, counts: bool) {
+        for Twins { counted, plain, .. } in &self.versions().twins {
+            if let Some(plain) = plain {
+                self.point(counted.func, if counts { counted.entry } else { plain.entry });
+            }
+        }
+    }
+
+    /// Compiles a body of the function, and lets all calls that begin from now on go there. What they went to is retired.
+    ///
+    /// # Errors
+    /// As for [`Engine::compile`], but not kept; calls go where they went.
+    ///
+    /// # Panics
+    /// The body's parameters or result are not those of the function.
+    pub fn install(&self, func: FuncId, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
+        let declared = &self.module.funcs[func];
+        assert_eq!((&body.params, body.ret), (&declared.params, declared.ret), "the signature of {}", declared.name);
+        let Version(version) = self.compile_version(func, body, level)?;
+        let body = (self.profiling(level) != Profiling::Off).then(|| Arc::new(body.clone()));
+        self.lead_to(&mut self.versions(), version, body);
+        Ok(version)
+    }
+
+    /// Compiles a body that stands for the function in traces, of any parameters and result, and leads nobody there: for cells of the caller's own. These hold its entry only while it is not retired, and who loads it there calls it without
+    /// a safepoint in between.
+    ///
+    /// # Errors
+    /// As for [`Engine::install`].
+    pub fn compile_version(&self, func: FuncId, body: &Function, level: Level) -> Result<Version, NativeError> {
+        self.region.allow_reuse();
+        self.compile_checked(func, body, level, |_| Ok(())).map(Version)
+    }
+
+    /// `check` may refuse the code.
+    pub(super) fn compile_checked(
+        &self,
+        func: FuncId,
+        body: &Function,
+        level: Level,
+        check: impl FnOnce(&Code) -> Result<(), NativeError>,
+    ) -> Result<VersionInfo, NativeError> {
+        self.build_checked(&mut self.compiler(level), func, body, self.profiling(level), check)
+    }
+
+    /// Nothing leads to the version any more: its code is freed once no thread runs it.
+    pub fn retire(&self, version: Version) {
+        self.versions().out_of_use.retire(version.0.entry, version.0.len);
+    }
+
+    /// Code in the region, its tables published.
+    fn build(&self, compiler: &mut Compiler, func: FuncId, body: &Function, profiling: Profiling) -> Result<VersionInfo, NativeError> {
+        self.build_checked(compiler, func, body, profiling, |_| Ok(()))
+    }
+
+    fn build_checked(
+        &self,
+        compiler: &mut Compiler,
+        func: FuncId,
+        body: &Function,
+        profiling: Profiling,
+        check: impl FnOnce(&Code) -> Result<(), NativeError>,
+    ) -> Result<VersionInfo, NativeError> {
+        let started = Instant::now();
+        let level = compiler.level;
+        let placed = self.compile_into_region(compiler, func, body, profiling, check);
+        let time = started.elapsed();
+        let counters = &self.counters.compiled[level as usize];
+        counters.nanos.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+        let (entry, len) = placed?;
+        counters.versions.fetch_add(1, Ordering::Relaxed);
+        Ok(VersionInfo { func, level, entry, len, time })
+    }
+
+    fn compile_into_region(
+        &self,
+        compiler: &mut Compiler,
+        func: FuncId,
+        body: &Function,
+        profiling: Profiling,
+        check: impl FnOnce(&Code) -> Result<(), NativeError>,
+    ) -> Result<(u64, u32), NativeError> {
+        let code = compiler.compile(self.env_for(profiling), func, body)?;
+        check(&code)?;
         let place = self.region.place(&code.bytes, code.align, code.lead, |address, bytes| {
             code.relocate(address, bytes, |name| self.resolve(name));
         });
         let entry = place.ok_or_else(|| NativeError::Memory("code: the region is full".into()))?;
-        self.counters.functions.fetch_add(1, Ordering::Relaxed);
-        self.counters.code_bytes.fetch_add(code.bytes.len() as u64, Ordering::Relaxed);
-        self.tables.add(entry, code.bytes.len() as u32, code.meta);
-        Ok(entry)
+        let len = code.bytes.len() as u32;
+        self.counters.code_bytes.fetch_add(u64::from(len), Ordering::Relaxed);
+        self.tables.add(entry, len, code.meta);
+        Ok((entry, len))
+    }
+
+    /// Frees retired versions that no thread runs or can come to run, and of which no address waits to be decoded. Waits for nobody: if an address is being decoded at this moment, all stays for the next time.
+    ///
+    /// Addresses that were recorded ([`CallSeen`](crate::context::CallSeen), [`walk_raw`](super::walk_raw)) may be decoded after their code is retired, even after it has ended. So whoever records tells how far decoding is: `decoded` says that all
+    /// that was recorded before the reclaim with this number has been decoded or dropped; `u64::MAX` where nothing is recorded. A version that this reclaim, number N, finds unused is freed at once if `decoded` is N or more, which is only
+    /// known beforehand where nothing is recorded, or else by a later one. An address that is decoded against this rule means nothing, or code that lies there now. Who keeps addresses to compare them with later ones drops them when something
+    /// was freed.
+    ///
+    /// # Safety
+    /// All threads that run the program's code stand at safepoints, and stay there until this returns; none has code to run that is not reached from its frames, cells or virtual tables. `in_use` calls its argument with every address at
+    /// which one of their frames stands, as [`walk_raw`](super::walk_raw) gives them. They are not told to stop while they hold what [`Engine::compile`] gave.
+    pub unsafe fn reclaim(&self, decoded: u64, in_use: &mut FrameAddresses<'_>) -> Reclaimed {
+        let out_of_use = &mut self.versions().out_of_use;
+        let (number, in_use) = out_of_use.stop(&mut |f| in_use(&mut |pc| f(pc & !frames::TRAPPED)));
+        let mut ended = out_of_use.ended(decoded);
+        // SAFETY: threads are stopped, so they look nothing up, nor do their signal handlers. They will find no address in this code: no frame is there, nor will be.
+        if ended.is_empty() || !unsafe { self.tables.remove(ended.iter().map(|v| v.0)) } {
+            ended.clear();
+        }
+        let mut bytes = 0;
+        for &(entry, len) in &ended {
+            // SAFETY: nobody runs it, as above. Listings hold the versions' lock.
+            unsafe { self.region.release(entry, len as usize) };
+            out_of_use.forget(entry);
+            bytes += u64::from(len);
+        }
+        self.counters.code_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.counters.freed.fetch_add(ended.len() as u64, Ordering::Relaxed);
+        Reclaimed { number, freed: ended.len() as u64, bytes, in_use, waiting: out_of_use.len() as u64 - in_use }
     }
 
     fn resolve(&self, name: &UserExternalName) -> u64 {
@@ -228,44 +441,55 @@ impl Engine {
         unsafe { frames::walk(&self.tables, &*ctx, f) }
     }
 
-    /// What stands at a return address that a walk or a [`CallSeen`](crate::context::CallSeen) gave, innermost first, from any thread: the function with what it stands at (a call's site, or its entry or probe, where its own call has just begun),
+    /// What stands at a return address that a walk or a [`CallSeen`](crate::context::CallSeen) gave, innermost first, from any thread, also in code that was retired (see [`Engine::reclaim`]; none is freed before the result is dropped): the function with what it stands at (a call's site, or its entry or probe, where its own call has just begun),
     /// then those it is inlined into with the calls that lead there. `None` for an address that no compiled call returns to, such as that of a function Rust called.
     pub fn decode(&self, return_address: u64) -> Option<impl Iterator<Item = FrameView>> {
         frames::decode(&self.tables, return_address)
     }
 
-    /// The function as it is handed to Cranelift, in its text form.
-    pub fn dump_clif(&self, func: FuncId) -> String {
-        self.state().compiler.clif(self.env(), func)
+    /// Bytes of the frame that a call stands in, by its return address: from the frame pointer down to the stack pointer at the call. `None` as for [`Engine::decode`].
+    pub fn frame_size(&self, return_address: u64) -> Option<u32> {
+        self.tables.frame(return_address).map(|frame| frame.size)
     }
 
-    /// The function's machine code as it lies in memory, with addresses, source positions, traps and names of what it calls.
+    /// The function as it is handed to Cranelift, in its text form.
+    pub fn dump_clif(&self, func: FuncId) -> String {
+        self.compiler(self.options.level).clif(self.env(), func, &self.module.funcs[func])
+    }
+
+    /// The machine code to which the function's calls go, as it lies in memory, with addresses, source positions, traps and names of what it calls.
     ///
     /// # Errors
     /// As for [`Engine::compile`].
     pub fn dump_asm(&self, func: FuncId) -> Result<String, NativeError> {
-        let entry = self.compile(func)?;
-        Ok(disasm::listing(self, entry))
+        self.compile(func)?;
+        let _versions = self.versions();
+        let entry = self.installed(func).expect("just compiled");
+        // SAFETY: no code is freed while the versions are locked.
+        Ok(unsafe { disasm::listing(self, entry) })
     }
 
-    /// Calls `f` on the function, address and length in bytes of all code there is so far.
+    /// Calls `f` on the function, address and length in bytes of all code there is, by address.
     pub fn each_code(&self, mut f: impl FnMut(FuncId, u64, u32)) {
         self.tables.each(|version| f(version.func, version.start, version.len));
     }
 
     pub fn stats(&self) -> Stats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let [baseline, optimized] = &self.counters.compiled;
         Stats {
-            functions: read(&self.counters.functions),
-            compile_nanos: read(&self.counters.compile_nanos),
+            baseline: baseline.read(),
+            optimized: optimized.read(),
+            freed: read(&self.counters.freed),
             code_bytes: read(&self.counters.code_bytes),
+            code_span: self.region.touched() as u64,
             table_bytes: self.tables.table_bytes(),
         }
     }
 
-    /// Why functions could not be compiled; calling one threw `OutOfMemoryError`.
+    /// Why functions could not be compiled when they were called; that threw `OutOfMemoryError`.
     pub fn failures(&self) -> Vec<NativeError> {
-        self.state().failures.clone()
+        self.versions().failures.clone()
     }
 
     pub fn module(&self) -> &Module {
@@ -274,6 +498,18 @@ impl Engine {
 
     pub(super) fn runtime(&self) -> &RuntimeFns {
         &self.runtime
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(super) fn osr(&self) -> Osr {
+        self.options.osr
+    }
+
+    pub(super) fn osr_cells(&self) -> &OsrCells {
+        &self.osr
     }
 
     pub(super) fn tables(&self) -> &CodeTables {

@@ -102,9 +102,14 @@ fn views(tables: &CodeTables, pc: u64, f: &mut dyn FnMut(FrameView) -> ControlFl
     inlined_views(&version.inlined, version.func, loc, None).try_for_each(f)
 }
 
-/// What stands at a return address, innermost first; `None` if no call in compiled code returns there.
+/// What stands at a return address, innermost first; `None` if no call in compiled code returns there. For other threads than those that run the code, too.
 pub fn decode(tables: &CodeTables, pc: u64) -> Option<impl Iterator<Item = FrameView>> {
-    tables.frame(pc).map(|info| at_return(tables, info, pc))
+    let decoding = tables.decoding();
+    let mut views = tables.frame(pc).map(|info| at_return(tables, info, pc))?;
+    Some(std::iter::from_fn(move || {
+        let _known = &decoding;
+        views.next()
+    }))
 }
 
 fn at_return<'a>(tables: &'a CodeTables, info: FrameInfo<'a>, pc: u64) -> impl Iterator<Item = FrameView> + use<'a> {

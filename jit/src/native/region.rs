@@ -1,15 +1,17 @@
 //! Memory for machine code: one reserved region, mapped twice.
 //!
-//! In: finished code. Out: the address at which it runs. The region is an anonymous file mapped once writable and once executable, so no page is ever both, and publishing code neither changes
+//! In: finished code; code that nobody runs any more. Out: the address at which code runs. The region is an anonymous file mapped once writable and once executable, so no page is ever both, and publishing code neither changes
 //! protections nor stalls running threads. Everything compiled code calls directly (stubs included) lies inside, so 32-bit relative calls reach.
 //!
 //! Relocations are applied by hand in [`super::compile`]: only direct calls of stubs occur, while `cranelift-jit` would bring a linker, symbol tables by name and a finalization step that this scheme has no use for.
 //!
-//! Invariant: code is written before its address leaves [`CodeRegion::place`], and never changed afterwards. Nothing is freed yet: the baseline tier compiles each function once.
+//! Invariants: code is written before its address leaves [`CodeRegion::place`], and not changed until it is freed. Between writing code where other code has been and handing out its address, every processor that runs a thread of the
+//! program executes a serializing instruction, as the processor's makers ask for code that another processor has modified (Intel SDM volume 3, section 8.1.3): none goes on with instructions it fetched before.
 
 use super::api::NativeError;
+use std::collections::BTreeMap;
 use std::ptr::{NonNull, null_mut};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// Code starts at multiples of this, so that every granule of this size belongs to at most one function.
 pub const GRANULE: usize = 64;
@@ -66,9 +68,60 @@ pub struct CodeRegion {
     writable: Pages,
     executable: Pages,
     size: usize,
-    /// Offset of the first free byte.
-    next: Mutex<usize>,
+    free: Mutex<Free>,
+    /// Whether the system can have all processors execute a serializing instruction, once somebody has asked for that; without it no memory is used twice.
+    is_reusable: OnceLock<bool>,
 }
+
+/// Which bytes are free, by offsets that are multiples of [`GRANULE`].
+struct Free {
+    /// Length of each free extent; no two touch.
+    extents: BTreeMap<usize, usize>,
+    /// From here on no code has been yet.
+    untouched: usize,
+}
+
+/// Where code goes.
+struct Place {
+    offset: usize,
+    /// Other code has been there.
+    is_reused: bool,
+}
+
+impl Free {
+    /// The lowest place: so memory that was touched once is used again first.
+    fn take(&mut self, len: usize, align: usize, lead: usize) -> Option<Place> {
+        let (from, at, end, to) = self.extents.iter().find_map(|(&from, &size)| {
+            let at = from.next_multiple_of(align.max(GRANULE));
+            let end = at.checked_add(lead)?.checked_add(len)?.next_multiple_of(GRANULE);
+            (end <= from + size).then_some((from, at, end, from + size))
+        })?;
+        self.extents.remove(&from);
+        for (from, to) in [(from, at), (end, to)] {
+            if from < to {
+                self.extents.insert(from, to - from);
+            }
+        }
+        let is_reused = at < self.untouched;
+        self.untouched = self.untouched.max(end);
+        Some(Place { offset: at + lead, is_reused })
+    }
+
+    fn give_back(&mut self, mut from: usize, mut to: usize) {
+        if let Some((&before, &size)) = self.extents.range(..from).next_back()
+            && before + size == from
+        {
+            from = before;
+        }
+        if let Some(size) = self.extents.remove(&to) {
+            to += size;
+        }
+        self.extents.insert(from, to - from);
+    }
+}
+
+/// What freed memory is filled with: whoever runs there stops at once.
+const BREAKPOINT: u8 = 0xcc;
 
 impl CodeRegion {
     pub fn new(size: usize) -> Result<CodeRegion, NativeError> {
@@ -89,7 +142,8 @@ impl CodeRegion {
         // SAFETY: our own file, which the mappings keep alive.
         unsafe { libc::close(file) };
         let (writable, executable) = maps?;
-        Ok(CodeRegion { writable, executable, size, next: Mutex::new(0) })
+        let free = Mutex::new(Free { extents: BTreeMap::from([(0, size)]), untouched: 0 });
+        Ok(CodeRegion { writable, executable, size, free, is_reusable: OnceLock::new() })
     }
 
     /// Address at which the region's first byte runs.
@@ -101,26 +155,120 @@ impl CodeRegion {
         self.size
     }
 
-    /// Copies code in, `lead` bytes behind the start of a granule; `fix` gets the code's address and the copy, to apply relocations. Returns the address; `None` when the region is full.
+    /// Bytes from the region's start to the end of the highest code there has been.
+    pub fn touched(&self) -> usize {
+        self.free().untouched
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Copies code in, `lead` bytes behind the start of a granule; `fix` gets the code's address and the copy, to apply relocations. Returns the address; `None` when the region has no such room.
     pub fn place(&self, code: &[u8], align: usize, lead: usize, fix: impl FnOnce(u64, &mut [u8])) -> Option<u64> {
-        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
-        let offset = next.next_multiple_of(align.max(GRANULE)) + lead;
-        let end = offset.checked_add(code.len()).filter(|&end| end <= self.size)?;
-        *next = end;
-        drop(next);
-        // SAFETY: inside the writable mapping, and the lock handed these bytes to this call alone.
+        let Place { offset, is_reused } = self.free().take(code.len(), align, lead)?;
+        // SAFETY: inside the writable mapping, and these bytes were handed to this call alone.
         let copy = unsafe { std::slice::from_raw_parts_mut(self.writable.start().add(offset), code.len()) };
         copy.copy_from_slice(code);
         let address = self.base() + offset as u64;
         fix(address, copy);
+        if is_reused && !membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) {
+            // SAFETY: nobody has got the address.
+            unsafe { self.release(address, code.len()) };
+            return None;
+        }
         Some(address)
     }
 
+    /// From now on memory can be used again. The first call may wait for all processors, some milliseconds: nothing for threads that others wait for.
+    pub fn allow_reuse(&self) {
+        self.is_reusable.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE));
+    }
+
+    /// Makes the memory of code free that [`CodeRegion::place`] put at an address. Unless reuse is allowed and the system can do it, it stays as it is.
+    ///
+    /// # Safety
+    /// Nobody runs this code any more or looks at its bytes, and it is released once.
+    pub unsafe fn release(&self, address: u64, len: usize) {
+        if self.is_reusable.get() != Some(&true) {
+            return;
+        }
+        let offset = (address - self.base()) as usize;
+        let (from, to) = (offset - offset % GRANULE, (offset + len).next_multiple_of(GRANULE));
+        // SAFETY: inside the writable mapping; these granules belong to this code alone, which is nobody's by contract.
+        unsafe { self.writable.start().add(from).write_bytes(BREAKPOINT, to - from) };
+        self.free().give_back(from, to);
+    }
+
     /// The bytes at an address that [`CodeRegion::place`] returned.
-    pub fn bytes(&self, address: u64, len: usize) -> &[u8] {
+    ///
+    /// # Safety
+    /// They are not released while the result is in use.
+    pub unsafe fn bytes(&self, address: u64, len: usize) -> &[u8] {
         let offset = (address - self.base()) as usize;
         assert!(offset + len <= self.size);
         // SAFETY: inside the mapping; placed code does not change.
         unsafe { std::slice::from_raw_parts(self.executable.start().add(offset), len) }
+    }
+}
+
+/// Whether the system did it: a barrier for all processors that run threads of this process.
+fn membarrier(command: i32) -> bool {
+    // SAFETY: takes no pointers.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_keeps_its_place_until_it_is_released() {
+        const SIZE: usize = 1 << 16;
+        let region = CodeRegion::new(SIZE).unwrap();
+        region.allow_reuse();
+        let mut placed: Vec<(u64, Vec<u8>)> = Vec::new();
+        let (mut full, mut state) = (0, 1u64);
+        for round in 0..20_000u32 {
+            // Multiplicative congruential numbers: enough to mix lengths and orders.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = (state >> 33) as usize;
+            let code = vec![round as u8; 1 + number % 3000];
+            let (align, lead) = ([1, 16, 64, 256][number % 4], number / 4 % 4 * 16);
+            match region.place(&code, align, lead, |_, _| {}) {
+                Some(address) => {
+                    assert_eq!((address - lead as u64) % align.max(GRANULE) as u64, 0);
+                    placed.push((address, code));
+                }
+                None => full += 1,
+            }
+            let keep = if number.is_multiple_of(4) { placed.len().saturating_sub(2) } else { 50 };
+            while placed.len() > keep {
+                let (address, code) = placed.swap_remove(number % placed.len());
+                // SAFETY: placed, not released yet, and not in use.
+                assert_eq!(unsafe { region.bytes(address, code.len()) }, code);
+                // SAFETY: as above.
+                unsafe { region.release(address, code.len()) };
+            }
+        }
+        assert!(full > 0 && region.touched() <= SIZE);
+        for (address, code) in placed {
+            // SAFETY: as above.
+            assert_eq!(unsafe { region.bytes(address, code.len()) }, code);
+            // SAFETY: as above.
+            unsafe { region.release(address, code.len()) };
+        }
+        assert_eq!(region.free().extents, BTreeMap::from([(0, SIZE)]), "all of it is one piece again");
+    }
+
+    #[test]
+    fn released_code_does_not_run_on() {
+        let region = CodeRegion::new(0).unwrap();
+        region.allow_reuse();
+        let address = region.place(&[0xc3; 100], 1, 0, |_, _| {}).unwrap();
+        // SAFETY: nobody runs it.
+        unsafe { region.release(address, 100) };
+        // SAFETY: not released again.
+        assert_eq!(unsafe { region.bytes(address, 100) }, [BREAKPOINT; 100]);
     }
 }

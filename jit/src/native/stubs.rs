@@ -397,7 +397,10 @@ unsafe extern "C" fn entry_slow(ctx: *mut ThreadContext, sp: u64) {
 
 unsafe extern "C" fn poll_slow(ctx: *mut ThreadContext, _sp: u64) {
     // SAFETY: called from a stub, frames recorded.
-    unsafe { (engine(ctx).runtime().yield_slow)(ctx) }
+    unsafe {
+        (engine(ctx).runtime().yield_slow)(ctx);
+        engine(ctx).polled(&*ctx);
+    }
 }
 
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, _sp: u64) {

@@ -1,10 +1,13 @@
 //! The optimizer: SSA in, better SSA out, for the tier that compiles hot code.
 //!
-//! In: a closed [`Module`] as lowered, a policy for inlining, [`Options`]. Out: [`Optimized`]: the module with better bodies, every inlining decision with its reason, time spent in each pass.
+//! In: a closed [`Module`] as lowered, a policy for inlining, [`Options`]. Out: better bodies with every inlining decision and its reason: of one function at a time, with profiles while the program runs ([`Optimizer`]), or of the
+//! whole program before it runs ([`Optimized`]), with the time spent in each pass.
 //!
 //! One file is one [`Pass`] over one function. A pass gets a function that the verifier accepts and leaves one; in debug builds and under [`Options::verify`] that is checked after each.
-//! First, bottom-up, every function takes the form in which others inline it: clean ([`EARLY`]) and with nothing inside but callees not larger than their calls. So whether a callee comes in is decided by its own
-//! code, not by what else was put into it. Then, from the program's entries on, each function that is still called takes in what the policy says, and goes through [`LATE`].
+//! First, bottom-up, functions take the form in which others inline them: clean ([`EARLY`]) and with nothing inside but callees not larger than their calls. So whether a callee comes in is decided by its own
+//! code, not by what else was put into it. Then a root (a function that is to be compiled; of a whole program, each that is still called from its entries on) takes in what the policy says, and goes through [`LATE`].
+//!
+//! [`osr::enter_at`] makes a function of its own out of what is left of a call at a loop; it is optimized like any other.
 //!
 //! Two forms of an access: the front end's checks its object itself (`Null::Throws`, `CheckBounds`); [`null_checks`] splits these into a check and an access that never throws, which the later passes move and merge freely:
 //! such an access stands on the check through its operand.
@@ -29,6 +32,8 @@ mod inline;
 mod licm;
 mod loads;
 mod null_checks;
+mod optimizer;
+pub mod osr;
 mod params;
 mod pass_set;
 mod pipeline;
@@ -39,8 +44,10 @@ mod unroll;
 mod version_test;
 mod versions;
 
+pub use inline::size::function as size;
+pub use optimizer::{Entry, Optimized, Optimizer, Root, optimize};
 pub use pass_set::{PassSet, UnknownPass};
-pub use pipeline::{Context, Optimized, Options, Probes, Timing, optimize, run_inlining, run_pass};
+pub use pipeline::{Context, Options, Probes, Timing, run_inlining, run_pass};
 
 macro_rules! passes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $module:ident;)*) => {
@@ -80,7 +87,7 @@ passes! {
     Gvn "gvn" gvn;
     /// Drops what nobody uses and nobody sees.
     Dce "dce" dce;
-    /// Virtual calls with one possible target become calls; with few, tests of the class and calls.
+    /// Virtual calls with one possible target become calls; those of which the policy names targets, tests of the class and calls.
     Devirtualize "devirtualize" devirtualize;
     /// Objects that never leave the function become values.
     Escape "escape" escape;

@@ -1,17 +1,18 @@
 //! The order of passes, and what is measured and checked around each.
 //!
-//! In: a module, a policy, options. Out: [`Optimized`].
+//! In: a function, a policy, options. Out: the function in its early form, or as it is to be compiled.
 
 use super::analysis::call_graph;
 use super::analysis::frequency::Frequencies;
 use super::analysis::hierarchy::Hierarchy;
+use super::analysis::param_uses::ParamUses;
 use super::analysis::summaries::Summaries;
 use super::{Pass, PassSet, inline};
 use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
 use crate::ir::*;
-use cranelift_entity::{EntitySet, SecondaryMap};
-use profiler::oracle::{InlineDecision, Oracle, TinyOnly, Verdict};
+use cranelift_entity::SecondaryMap;
+use profiler::oracle::{InlineDecision, NoInlining, Oracle, TinyOnly, Verdict};
 use std::time::{Duration, Instant};
 
 /// Before inlining, and between its rounds while only tiny callees come in: makes bodies small and types known.
@@ -90,32 +91,38 @@ pub struct Context<'a> {
     pub frequencies: &'a Frequencies,
     /// What calls may write, in the program as lowered.
     pub summaries: &'a Summaries,
+    /// What functions do with arguments, in the program as lowered.
+    pub param_uses: &'a ParamUses,
+    /// Says which targets of virtual calls are tested for.
+    pub oracle: &'a dyn Oracle,
     pub probes: Probes,
     /// The function that is worked on.
     pub func: FuncId,
 }
 
 /// What is known of the program as lowered, and stays true; and what is wanted of it.
-struct Program {
-    hierarchy: Hierarchy,
+pub(super) struct Program {
+    pub hierarchy: Hierarchy,
     callers: SecondaryMap<FuncId, u32>,
     frequencies: Frequencies,
     summaries: Summaries,
+    param_uses: ParamUses,
     probes: Probes,
 }
 
 impl Program {
-    fn new(module: &Module, probes: Probes) -> Program {
+    pub fn new(module: &Module, probes: Probes) -> Program {
         let hierarchy = Hierarchy::new(module);
         let callers = call_graph::caller_counts(module, &hierarchy);
         let frequencies = Frequencies::new(module, &hierarchy);
         let summaries = Summaries::new(module, &hierarchy);
-        Program { hierarchy, callers, frequencies, summaries, probes }
+        let param_uses = ParamUses::new(module, &hierarchy);
+        Program { hierarchy, callers, frequencies, summaries, param_uses, probes }
     }
 
-    fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
-        let Program { hierarchy, callers, frequencies, summaries, probes } = self;
-        Context { module, hierarchy, callers, frequencies, summaries, probes: *probes, func }
+    pub fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
+        let Program { hierarchy, callers, frequencies, summaries, param_uses, probes } = self;
+        Context { module, hierarchy, callers, frequencies, summaries, param_uses, oracle: &NoInlining, probes: *probes, func }
     }
 }
 
@@ -128,104 +135,56 @@ pub struct Timing {
     pub changed: u64,
 }
 
-#[derive(Debug)]
-pub struct Optimized {
-    pub module: Module,
-    /// The functions that are still called: not those that are inlined wherever they were. Only these went through all passes.
-    pub called: Vec<FuncId>,
-    /// In the order in which they were made.
-    pub decisions: Vec<InlineDecision>,
-    /// By [`Pass`], in the order of [`Pass::ALL`].
-    pub timings: Vec<(Pass, Timing)>,
-    pub inlining: Timing,
-    pub total: Duration,
-}
-
 /// Rounds of inlining into one function: what comes in may make further calls certain.
 const ROUNDS: usize = 6;
-
-/// How many instructions for each of the program's all roots together may have before they take in nothing more but tiny callees, and how many in any case: keeps the time for a program linear in its length.
-const GROWTH: usize = 10;
-const GROWTH_BASE: usize = 50_000;
 
 /// Between rounds of a root's inlining: what makes calls certain or vanish.
 const CLEAN_UP: &[Pass] =
     &[Pass::NullChecks, Pass::Simplify, Pass::Branches, Pass::Gvn, Pass::Loads, Pass::Escape, Pass::Simplify, Pass::Branches, Pass::Dce];
 
-/// Optimizes a whole program.
-pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optimized {
-    let start = Instant::now();
-    let program = Program::new(&module, options.probes);
-    let mut pipeline = Pipeline {
-        options: *options,
-        timings: Pass::ALL.iter().map(|&p| (p, Timing::default())).collect(),
-        inlining: Timing::default(),
-        decisions: Vec::new(),
-        settled: PassSet::NONE,
-    };
-    let mut module = module;
-    for id in call_graph::bottom_up(&module, &program.hierarchy) {
-        let mut func = module.funcs[id].clone();
-        let cx = program.context(&module, id);
-        pipeline.settled = PassSet::NONE;
-        pipeline.passes(EARLY, &mut func, &cx);
-        pipeline.inline(&mut func, &cx, &TinyOnly(oracle), EARLY);
-        module.funcs[id] = func;
-    }
-    // What was refused there, the policy itself is asked about now.
-    pipeline.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
-    let roots = pipeline.roots(&module, &program, oracle);
-    let mut called = Vec::new();
-    for (id, func) in roots {
-        module.funcs[id] = func;
-        called.push(id);
-    }
-    called.sort_unstable();
-    let Pipeline { timings, inlining, decisions, .. } = pipeline;
-    Optimized { module, called, decisions, timings, inlining, total: start.elapsed() }
-}
-
-fn instructions(func: &Function) -> usize {
-    func.layout.iter().map(|&b| func.blocks[b].insts.len() + 1).sum()
-}
-
-struct Pipeline {
+/// Runs passes over one function after the other, and keeps the books.
+pub(super) struct Pipeline {
     options: Options,
-    timings: Vec<(Pass, Timing)>,
-    inlining: Timing,
+    pub timings: Vec<(Pass, Timing)>,
+    pub inlining: Timing,
+    /// Not taken yet.
     decisions: Vec<InlineDecision>,
     /// Passes that find nothing more in the function that is worked on, as it is.
     settled: PassSet,
 }
 
 impl Pipeline {
-    /// Every function that can still be called, from the program's entries on, as it is to be compiled. What was inlined wherever it was called is not among them.
-    fn roots(&mut self, module: &Module, program: &Program, oracle: &dyn Oracle) -> Vec<(FuncId, Function)> {
-        let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
-        let mut work: Vec<FuncId> = module.entry.iter().flat_map(|e| [e.thread, e.main]).collect();
-        let mut roots = Vec::new();
-        let mut room = GROWTH_BASE + GROWTH * module.funcs.values().map(instructions).sum::<usize>();
-        while let Some(id) = work.pop() {
-            if module.funcs[id].layout.is_empty() || !seen.insert(id) {
-                continue;
-            }
-            let mut func = module.funcs[id].clone();
-            let cx = program.context(module, id);
-            self.settled = PassSet::NONE;
-            match room {
-                0 => self.inline(&mut func, &cx, &TinyOnly(oracle), CLEAN_UP),
-                _ => self.inline(&mut func, &cx, oracle, CLEAN_UP),
-            }
-            room = room.saturating_sub(instructions(&func));
-            self.steps(LATE, &mut func, &cx);
-            inline::drop_unused(&mut func);
-            call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, cx.hierarchy, op)));
-            roots.push((id, func));
+    pub fn new(options: &Options) -> Pipeline {
+        Pipeline {
+            options: *options,
+            timings: Pass::ALL.iter().map(|&p| (p, Timing::default())).collect(),
+            inlining: Timing::default(),
+            decisions: Vec::new(),
+            settled: PassSet::NONE,
         }
-        roots
+    }
+
+    /// Gives a function as lowered the form in which others inline it, where only what `oracle` calls tiny is inside. Gives what was inlined.
+    pub fn early(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) -> Vec<InlineDecision> {
+        self.settled = PassSet::NONE;
+        self.passes(EARLY, func, cx);
+        self.inline(func, cx, &TinyOnly(oracle), EARLY);
+        // What was refused here, the policy itself is asked about in the end.
+        self.decisions.retain(|d| matches!(d.verdict, Verdict::Inline(_)));
+        std::mem::take(&mut self.decisions)
+    }
+
+    /// Makes of a function in its early form what is to be compiled. Gives what was decided.
+    pub fn late(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) -> Vec<InlineDecision> {
+        self.settled = PassSet::NONE;
+        self.inline(func, cx, oracle, CLEAN_UP);
+        self.steps(LATE, func, cx);
+        inline::drop_unused(func);
+        std::mem::take(&mut self.decisions)
     }
 
     fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, clean_up: &[Pass]) {
+        let cx = &Context { oracle, ..*cx };
         for _ in 0..ROUNDS {
             let mut changed = self.passes(&[Pass::Devirtualize], func, cx);
             let start = Instant::now();
@@ -292,13 +251,13 @@ impl Pipeline {
 }
 
 /// Runs one pass over every function with a body, as tests do. Says whether anything changed.
-pub fn run_pass(module: &mut Module, pass: Pass) -> bool {
+pub fn run_pass(module: &mut Module, pass: Pass, oracle: &dyn Oracle) -> bool {
     let program = Program::new(module, Probes::None);
     let mut changed = false;
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
             let mut func = module.funcs[id].clone();
-            changed |= pass.run(&mut func, &program.context(module, id));
+            changed |= pass.run(&mut func, &Context { oracle, ..program.context(module, id) });
             module.funcs[id] = func;
         }
     }

@@ -8,7 +8,9 @@ use jit::interp::{Host, Interpreter, Slot, Stack};
 use jit::ir::*;
 use jit::layout::*;
 use jit::native::*;
+use jit::opt::{Pass, Probes, run_inlining, run_pass};
 use jit::trap::{Thrown, Trap};
+use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Verdict};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ops::ControlFlow;
@@ -70,12 +72,20 @@ pub struct Config {
     pub profiling: Profiling,
     /// Calls that a slow call makes room to record.
     pub burst: usize,
+    /// After so many arrivals at loops' polls, each loop is left at the next one for code that goes on there.
+    pub osr: Option<usize>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let (optimize, profiling) = (false, Profiling::Off);
-        Config { stress: false, inline_alloc: true, polls: true, optimize, quick: false, buffer: 4096, profiling, burst: 0 }
+        Config { stress: false, inline_alloc: true, polls: true, optimize, quick: false, buffer: 4096, profiling, burst: 0, osr: None }
+    }
+}
+
+impl Config {
+    fn level(&self) -> Level {
+        if self.optimize { Level::Optimized } else { Level::Baseline }
     }
 }
 
@@ -85,6 +95,11 @@ impl Program {
     }
 
     pub fn of(module: Arc<Module>, config: Config) -> Program {
+        Self::with_code_size(module, config, 16 << 20)
+    }
+
+    /// `code_size`: bytes reserved for machine code.
+    pub fn with_code_size(module: Arc<Module>, config: Config, code_size: usize) -> Program {
         let layout = Arc::new(Layout::new(&module));
         let table = vec![0u64; layout.table_size.div_ceil(8) + 1];
         let base = table.as_ptr() as u64;
@@ -121,11 +136,13 @@ impl Program {
         let options = Options {
             polls: config.polls,
             inline_alloc: config.inline_alloc,
-            optimize: config.optimize,
+            level: config.level(),
             profiling: config.profiling,
+            profile_optimized: true,
+            osr: if config.osr.is_some() { Osr::Installed } else { Osr::Off },
             verify: true,
             large_function,
-            code_size: 16 << 20,
+            code_size,
         };
         let engine = Engine::new(module.clone(), layout.clone(), addresses, runtime_fns(), options).unwrap();
         let interpreter = Interpreter::new(&module, &layout);
@@ -154,6 +171,25 @@ impl Program {
     }
 }
 
+/// What the optimizer makes of a function; where calls that are inlined can be counted, some are.
+fn optimized(module: &Module, func: Function, profiling: Profiling) -> Function {
+    let mut module = module.clone();
+    let id = module.funcs.push(func);
+    if profiling == Profiling::Inlined {
+        _ = run_inlining(&mut module, &Everything, Probes::Inlined);
+    }
+    Pass::ALL.iter().chain(Pass::ALL).for_each(|&pass| _ = run_pass(&mut module, pass, &profiler::oracle::StaticOracle::default()));
+    std::mem::replace(&mut module.funcs[id], Function::new("", Vec::new(), None, Loc::default()))
+}
+
+struct Everything;
+
+impl Oracle for Everything {
+    fn decide(&self, _: &CallSiteFacts<'_>) -> Verdict {
+        Verdict::Inline(Accepted::Small)
+    }
+}
+
 /// How a run ended: a result, or an error's kind, operand and trace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
@@ -179,6 +215,8 @@ pub type Context = Vec<(FuncId, Option<CallSiteId>)>;
 
 const HALF: usize = 4 << 20;
 
+pub type AtStop<'a> = Box<dyn FnMut(&ThreadContext) + 'a>;
+
 /// One thread: context, heap, what it printed.
 pub struct Thread<'a> {
     pub ctx: Box<ThreadContext>,
@@ -195,8 +233,14 @@ pub struct Thread<'a> {
     pub yields: usize,
     /// Frames of compiled code at the last of them.
     pub yielded_at: Vec<FrameView>,
+    /// Yields at polls of loops that can be left.
+    pub arrivals: usize,
+    /// Loops that were left.
+    pub left: usize,
     /// What a yield sets `calls_left` to.
     pub calls_left_at_yield: Option<i64>,
+    /// Called at each yield in compiled code, after nobody asks for one any more, and for each error that is made.
+    pub at_stop: Option<AtStop<'a>>,
     /// The interpreter's frames, outermost first, each with the call that made it.
     open: Vec<(FuncId, Option<CallSiteId>)>,
     /// All calls that the interpreter told of.
@@ -276,7 +320,10 @@ impl<'a> Thread<'a> {
             collections: 0,
             yields: 0,
             yielded_at: Vec::new(),
+            arrivals: 0,
+            left: 0,
             calls_left_at_yield: None,
+            at_stop: None,
             open: Vec::new(),
             told: Vec::new(),
             seen: Vec::new(),
@@ -290,7 +337,26 @@ impl<'a> Thread<'a> {
         thread.ctx.runtime = (&raw mut *thread).cast();
         thread.ctx.real_stack_limit = current_stack_limit();
         thread.ctx.stack_limit.store(thread.ctx.real_stack_limit, Ordering::Relaxed);
+        thread.ctx.yield_flag.store(u8::from(config.osr.is_some()), Ordering::Relaxed);
         thread
+    }
+
+    /// At a yield: the loop that the thread stands in is left, if it is time.
+    fn leave_loop(&mut self) {
+        let Some(FrameView { func, site: Some(SiteKind::Loop(block)), .. }) = self.yielded_at.first().copied() else { return };
+        self.arrivals += 1;
+        if self.config.osr.is_none_or(|after| self.arrivals <= after) {
+            return;
+        }
+        let Program { module, engine, .. } = self.program;
+        let mut body = jit::opt::osr::enter_at(module, &module.funcs[func], block).expect("a poll that can be left");
+        if self.config.optimize {
+            body = optimized(module, body, self.config.profiling);
+        }
+        if engine.osr_cell(func, block).expect("a cell").load(Ordering::Relaxed) == 0 {
+            engine.install_osr(func, block, &body, self.config.level()).unwrap();
+        }
+        self.left += 1;
     }
 
     pub fn native(&mut self, func: FuncId, args: &[u64]) -> Outcome {
@@ -523,6 +589,13 @@ impl<'a> Thread<'a> {
         self.trace = trace;
     }
 
+    fn stop(&mut self) {
+        if let Some(mut f) = self.at_stop.take() {
+            f(&self.ctx);
+            self.at_stop = Some(f);
+        }
+    }
+
     pub fn string(&self, object: u64) -> String {
         // SAFETY: a `Str`.
         let bytes = unsafe { std::slice::from_raw_parts((object + 16) as *const u8, *((object + 8) as *const u64) as usize) };
@@ -647,7 +720,7 @@ impl Host for Thread<'_> {
     fn yield_point(&mut self) -> Result<(), Thrown> {
         self.yields += 1;
         self.calls_left_at_yield.into_iter().for_each(|n| self.ctx.calls_left = n);
-        self.ctx.yield_flag.store(0, Ordering::Relaxed);
+        self.ctx.yield_flag.store(u8::from(self.config.osr.is_some()), Ordering::Relaxed);
         self.ctx.stack_limit.store(self.ctx.real_stack_limit, Ordering::Relaxed);
         self.safepoint();
         Ok(())
@@ -740,7 +813,9 @@ unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
     };
     // SAFETY: the thread's own context; it stands outside compiled code.
     unsafe { thread.program.engine.walk_sites(ctx, &mut note) };
+    thread.leave_loop();
     _ = thread.yield_point();
+    thread.stop();
 }
 unsafe extern "C" fn call_slow(ctx: *mut ThreadContext) {
     // SAFETY: see `yield_slow`.
@@ -764,7 +839,9 @@ unsafe extern "C" fn barrier(ctx: *mut ThreadContext, object: u64) {
 }
 unsafe extern "C" fn trap(ctx: *mut ThreadContext, trap: &Trap) {
     // SAFETY: see `yield_slow`.
-    unsafe { thread(ctx) }.trap(*trap);
+    let thread = unsafe { thread(ctx) };
+    thread.trap(*trap);
+    thread.stop();
 }
 
 /// A C value as a slot.
@@ -843,6 +920,10 @@ pub fn agree_on(text: &str, func: &str, args: &[u64]) -> (Outcome, Vec<String>) 
         };
         let expected = run(Config::default(), false);
         assert_eq!(run(Config { stress: true, ..Config::default() }, false), expected, "interpreter under stress");
+        for (after, stress, optimize) in [(0, true, false), (0, false, true), (1, true, true), (3, true, false), (4, false, false)] {
+            let config = Config { osr: Some(after), stress, optimize, ..Config::default() };
+            assert_eq!(run(config, true), expected, "native with {config:?}");
+        }
         for inline_alloc in [true, false] {
             for stress in [false, true] {
                 for (buffer, quick, optimize) in [(64, false, false), (4096, true, false), (64, false, true)] {

@@ -61,7 +61,7 @@ impl Call {
     }
 }
 
-const CONFIGS: [Config; 4] = {
+const CONFIGS: [Config; 6] = {
     let base = Config {
         stress: false,
         inline_alloc: true,
@@ -71,12 +71,15 @@ const CONFIGS: [Config; 4] = {
         buffer: 4096,
         profiling: Profiling::Calls,
         burst: 0,
+        osr: None,
     };
     [
         base,
         Config { stress: true, buffer: 64, ..base },
         Config { quick: true, inline_alloc: false, ..base },
         Config { optimize: true, stress: true, ..base },
+        Config { osr: Some(0), stress: true, ..base },
+        Config { osr: Some(2), optimize: true, ..base },
     ]
 };
 
@@ -106,7 +109,9 @@ fn calls_agree(text: &str, name: &str, args: &[u64]) -> (Outcome, usize) {
         let mut thread = Thread::new(&plain, Config::default());
         let expected = (thread.interpreted(func, args), std::mem::take(&mut thread.told));
         let total = expected.1.len();
-        for (module, profiling) in [(module.clone(), Profiling::Calls), (probed(&module, func), Profiling::Inlined)] {
+        let probed = probed(&module, func);
+        let modules = [(module.clone(), Profiling::Calls), (module, Profiling::Inlined), (probed, Profiling::Inlined)];
+        for (module, profiling) in modules {
             for config in CONFIGS {
                 let program = Program::of(module.clone(), Config { profiling, ..config });
                 for (burst, unseen) in [(0, 0), (1, 0), (3, total / 3), (1000, 1), (7, total), (2, total + 5)] {
@@ -582,4 +587,28 @@ fn listings_show_where_calls_are_counted() {
     let inlined = listing(&probes, Profiling::Inlined);
     assert_eq!(count(&inlined, "call_seen"), 1 + count(&inlined, " probe"), "{inlined}");
     assert!(count(&inlined, " probe") >= 6 && inlined.contains("in bump"), "{inlined}");
+}
+
+/// Both versions do the same, and only one counts. Virtual calls get to them, too.
+#[test]
+fn functions_have_a_version_that_counts_and_one_that_does_not() {
+    on_stack(4 << 20, || {
+        let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
+        let program = Program::of(parse(ERRORS), config);
+        let func = program.func("all");
+        let run = || {
+            let mut thread = Thread::new(&program, config);
+            thread.ctx.calls_left = 1_000_000;
+            (thread.native(func, &[24]), 1_000_000 - thread.ctx.calls_left)
+        };
+        let counted = run();
+        assert!(counted.1 > 24, "{counted:?}");
+        program.engine.count_calls(false);
+        assert_eq!(run(), counted, "there is no other version yet");
+        program.engine.complete_twins();
+        program.engine.count_calls(false);
+        assert_eq!(run(), (counted.0.clone(), 0));
+        program.engine.count_calls(true);
+        assert_eq!(run(), counted);
+    });
 }

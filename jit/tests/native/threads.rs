@@ -43,7 +43,7 @@ fn racing_first_calls_compile_once() {
         let mut thread = Thread::new(&program, Config::default());
         let expected: Vec<_> = (0..N).map(|i| thread.interpreted(program.func(&format!("f{i}")), &[round])).collect();
         assert_eq!(results[0], expected);
-        assert_eq!(program.engine.stats().functions, N as u64);
+        assert_eq!(program.engine.stats().baseline.versions, N as u64);
     }
 }
 

@@ -1,15 +1,26 @@
 //! A structure with the place of every thread in it, so that the part of a stack that the thread's last sample had too is not walked again.
 //!
-//! In: samples, each thread's in their order. Out: the structure that [`CallStructure::add`] would make of them. Memory: a stack a thread, of four bytes a frame, and the structure's cursor.
+//! In: samples, each thread's in their order. Out: the structure that [`CallStructure::add`] would make of them, and if asked for, how far what its nodes count differs from tick to tick. Memory: a stack a thread, of four bytes a frame, and the
+//! structure's cursor; with [`Spread`] a side table.
 
+use super::spread::{OpenTick, Spread};
 use crate::ids::{EdgeId, ThreadId};
 use crate::sample::{Observed, Sample};
 use crate::structures::CallStructure;
+use crate::structures::forest::Grown;
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
-pub(super) struct Follower<S: CallStructure> {
+pub(super) struct Follower<S: Grown> {
     structure: S,
-    threads: FxHashMap<ThreadId, Place<S::Cursor>>,
+    threads: FxHashMap<ThreadId, Thread<S>>,
+    /// `None`: nobody asks for errors.
+    spread: Option<Spread<S::Node>>,
+}
+
+struct Thread<S: Grown> {
+    place: Place<S::Cursor>,
+    open: OpenTick<S::Node>,
 }
 
 /// Where a thread's last sample has ended.
@@ -18,9 +29,13 @@ struct Place<C> {
     stack: Vec<EdgeId>,
 }
 
-impl<S: CallStructure<Label = EdgeId>> Follower<S> {
-    pub fn new(structure: S) -> Self {
-        Follower { structure, threads: FxHashMap::default() }
+impl<S> Follower<S>
+where
+    S: Grown + CallStructure<Label = EdgeId>,
+    S::Node: Hash,
+{
+    pub fn new(structure: S, spread: Option<Spread<S::Node>>) -> Self {
+        Follower { structure, threads: FxHashMap::default(), spread }
     }
 
     pub fn structure(&self) -> &S {
@@ -32,38 +47,70 @@ impl<S: CallStructure<Label = EdgeId>> Follower<S> {
     }
 
     pub fn end(&mut self, thread: ThreadId) {
-        self.threads.remove(&thread);
+        if let (Some(thread), Some(spread)) = (self.threads.remove(&thread), &mut self.spread) {
+            spread.close(&thread.open, &self.structure);
+        }
     }
 
-    /// Memory of the threads' places, without what the structure keeps in its cursors.
+    /// With all ticks closed; `None` where there is none.
+    pub fn spread(&self) -> Option<Spread<S::Node>> {
+        let mut spread = self.spread.clone()?;
+        self.threads.values().for_each(|thread| spread.close(&thread.open, &self.structure));
+        Some(spread)
+    }
+
+    /// Memory of the threads' places and of the side table, without what the structure keeps in its cursors.
     pub fn bytes(&self) -> usize {
-        let stacks: usize = self.threads.values().map(|place| place.stack.capacity() * size_of::<EdgeId>()).sum();
-        self.threads.capacity() * (size_of::<(ThreadId, Place<S::Cursor>)>() + 1) + stacks
+        let of = |Thread { place, open }: &Thread<S>| place.stack.capacity() * size_of::<EdgeId>() + open.bytes();
+        let threads = self.threads.capacity() * (size_of::<(ThreadId, Thread<S>)>() + 1) + self.threads.values().map(of).sum::<usize>();
+        threads + self.spread.as_ref().map_or(0, Spread::bytes)
     }
 
     pub fn add(&mut self, sample: &Sample) {
-        let Follower { structure, threads } = self;
-        let place = threads.entry(sample.thread).or_insert_with(|| Place { at: structure.start(), stack: Vec::new() });
-        match (&sample.observed, sample.stack.split_last()) {
-            (Observed::Top, None) => {}
-            (Observed::Top, Some((&top, below))) => {
-                place.go_to(structure, below);
-                place.call(structure, top, sample.weight);
-            }
-            (Observed::Burst(events), _) => {
-                place.go_to(structure, &sample.stack);
-                for event in events {
-                    match event.edge() {
-                        Some(edge) => place.call(structure, edge, sample.weight),
-                        None => place.ret(structure),
-                    }
-                }
+        let Follower { structure, threads, spread } = self;
+        let Thread { place, open } = threads
+            .entry(sample.thread)
+            .or_insert_with(|| Thread { place: Place { at: structure.start(), stack: Vec::new() }, open: OpenTick::new() });
+        match spread {
+            None => place.observe(structure, sample, |_, _| {}),
+            Some(spread) => {
+                spread.enter(open, sample.tick, structure);
+                place.observe(structure, sample, |structure, at| {
+                    structure.counted_at(at).into_iter().for_each(|node| open.count(node, sample.weight));
+                });
             }
         }
     }
 }
 
 impl<C> Place<C> {
+    /// Counts what the sample has seen; says so of each call.
+    fn observe<S>(&mut self, structure: &mut S, sample: &Sample, mut counted: impl FnMut(&S, &C))
+    where
+        S: CallStructure<Label = EdgeId, Cursor = C>,
+    {
+        match (&sample.observed, sample.stack.split_last()) {
+            (Observed::Top, None) => {}
+            (Observed::Top, Some((&top, below))) => {
+                self.go_to(structure, below);
+                self.call(structure, top, sample.weight);
+                counted(structure, &self.at);
+            }
+            (Observed::Burst(events), _) => {
+                self.go_to(structure, &sample.stack);
+                for event in events {
+                    match event.edge() {
+                        Some(edge) => {
+                            self.call(structure, edge, sample.weight);
+                            counted(structure, &self.at);
+                        }
+                        None => self.ret(structure),
+                    }
+                }
+            }
+        }
+    }
+
     /// Returns from the calls that are not on the stack, and passes those that are.
     fn go_to<S: CallStructure<Label = EdgeId, Cursor = C>>(&mut self, structure: &mut S, stack: &[EdgeId]) {
         let common = self.stack.iter().zip(stack).take_while(|(here, there)| here == there).count();
@@ -87,6 +134,7 @@ impl<C> Place<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structures::forest::Forest;
     use crate::structures::reference::{edge, events, sample};
 
     /// Counts how it is moved.
@@ -111,9 +159,37 @@ mod tests {
         }
     }
 
+    /// Without nodes.
+    impl Forest for Moves {
+        type Label = EdgeId;
+        type Node = EdgeId;
+
+        fn nodes(&self) -> impl Iterator<Item = EdgeId> + '_ {
+            std::iter::empty()
+        }
+
+        fn label(&self, node: EdgeId) -> EdgeId {
+            node
+        }
+
+        fn parent(&self, _: EdgeId) -> Option<EdgeId> {
+            None
+        }
+
+        fn weight(&self, _: EdgeId) -> f64 {
+            0.0
+        }
+    }
+
+    impl Grown for Moves {
+        fn counted_at(&self, (): &()) -> Option<EdgeId> {
+            None
+        }
+    }
+
     #[test]
     fn only_frames_that_differ_are_walked() {
-        let mut follower = Follower::new(Moves::default());
+        let mut follower = Follower::new(Moves::default(), None);
         let deep = Sample { stack: vec![edge(0); 1000], ..sample("", Observed::Top) };
         (0..10).for_each(|_| follower.add(&deep));
         let Moves { calls, returns } = follower.structure;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::Event;
-use crate::profile::{ContextId, Label};
+use crate::profile::{self, Certainty, ContextId, Label};
 use crate::program::{CallSite, Edge, Function};
 use crate::replay::{self, Replay};
 use crate::samplers::{Antibias, Parameters, Trigger};
@@ -116,6 +116,73 @@ fn exact_counts_have_no_error_and_estimates_have_theirs() {
     assert_eq!(profile(&once, 2).dcg()[0].error, None, "one tick tells no error");
 }
 
+/// Of each key: what its calls add up to, the standard error of that by the two-pass formula, and how many there are. A key is made of the calls that were open.
+fn slow<K: Ord>(samples: &[Sample], key: impl Fn(&[EdgeId]) -> Option<K>) -> BTreeMap<K, (f64, Option<f64>, u64)> {
+    let mut ticks: BTreeMap<(ThreadId, u64), BTreeMap<K, f64>> = BTreeMap::new();
+    let mut seen: BTreeMap<K, u64> = BTreeMap::new();
+    for sample in samples {
+        let tick = ticks.entry((sample.thread, sample.tick)).or_default();
+        for path in counted(sample) {
+            let (Some(of_tick), Some(of_all)) = (key(&path), key(&path)) else { continue };
+            *tick.entry(of_tick).or_default() += sample.weight;
+            *seen.entry(of_all).or_default() += 1;
+        }
+    }
+    let n = ticks.len() as f64;
+    let estimate = |(key, samples)| {
+        let parts: Vec<f64> = ticks.values().map(|tick| tick.get(&key).copied().unwrap_or(0.0)).collect();
+        let weight: f64 = parts.iter().sum();
+        let deviations: f64 = parts.iter().map(|part| (part - weight / n).powi(2)).sum();
+        (key, (weight, (n > 1.0).then(|| (n * deviations / (n - 1.0)).sqrt()), samples))
+    };
+    seen.into_iter().map(estimate).collect()
+}
+
+/// Roots magnify what rounding leaves where an error is 0.
+fn is_close(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-6 || (a * a - b * b).abs() < 1e-9 * a.max(b).max(1.0).powi(2),
+        (a, b) => a == b,
+    }
+}
+
+/// Nodes that have counted by themselves, by their path, outermost node first: own weight, error, samples.
+fn certain(profile: &Profile) -> BTreeMap<Vec<EdgeId>, (f64, Option<f64>, u64)> {
+    let contexts = profile.contexts().expect("contexts");
+    let Certainty::Sampled(seen) = contexts.certainty() else { panic!("{:?}", contexts.certainty()) };
+    let own = contexts.own_weights();
+    let label = |id: ContextId| if let Label::Edge(edge) = contexts.node(id).label { edge } else { panic!("no edge") };
+    let path = |id| {
+        let mut path: Vec<EdgeId> = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand()).map(label).collect();
+        path.reverse();
+        path
+    };
+    let nodes = contexts.nodes().map(|(id, _)| (path(id), (own[id], seen[id].error, seen[id].samples)));
+    nodes.filter(|(_, (_, _, samples))| *samples > 0).collect()
+}
+
+#[test]
+fn exact_contexts_are_certain_and_cut_ones_unknown() {
+    let exact = {
+        let mut collector = collector(StructureKind::Cct, Weights::Exact, 100);
+        collector.add(&trace(events("a b . b")));
+        profile(&collector, 3)
+    };
+    assert_eq!(exact.contexts().map(|contexts| contexts.certainty()), Some(&Certainty::Exact));
+    // All 3-SF nodes have room, but not all nodes of the 2-CCF.
+    let samples: Vec<Sample> = (0..3).map(|tick| Sample { tick, ..trace(events("a b c d e f c b d f")) }).collect();
+    let found = |max_nodes| {
+        let mut collector = collector(StructureKind::Kccf(K), Weights::Calls, max_nodes);
+        samples.iter().for_each(|sample| collector.add(sample));
+        let profile = profile(&collector, 0);
+        let contexts = profile.contexts().expect("contexts");
+        (contexts.structure(), matches!(contexts.certainty(), Certainty::Sampled(_)), collector.size().dropped.calls)
+    };
+    assert_eq!(found(1000), (profile::Structure::Kccf { k: Some(K) }, true, 0));
+    let (cut, is_sampled, dropped) = found(19);
+    assert!(cut != (profile::Structure::Kccf { k: Some(K) }) && !is_sampled && dropped == 0, "{cut:?} {is_sampled} {dropped}");
+}
+
 #[test]
 fn what_found_no_room_is_told() {
     let samples = [trace(events("a b c d . . . . b"))];
@@ -137,11 +204,11 @@ fn what_found_no_room_is_told() {
 #[test]
 fn a_thread_that_has_ended_leaves_its_counts_only() {
     for kind in KINDS {
-        let mut collector =
-            collected(kind, &[sample("abc", Observed::Burst(events("d"))), Sample { tick: 1, ..sample("abce", Observed::Top) }]);
-        let (before, bytes) = (profile(&collector, 2), collector.size().bytes);
+        let last = |tick| Sample { tick, ..sample("abce", Observed::Top) };
+        let mut collector = collected(kind, &[sample("abc", Observed::Burst(events("d"))), last(1), last(2)]);
+        let (before, bytes) = (profile(&collector, 3), collector.size().bytes);
         collector.end(ThreadId::from_u32(0));
-        assert_eq!(profile(&collector, 2), before);
+        assert_eq!(profile(&collector, 3), before);
         assert!(collector.size().bytes < bytes || kind == StructureKind::Dcg, "{kind:?}");
     }
 }
@@ -204,6 +271,53 @@ proptest! {
         for (reversed, weight) in paths(&kccf) {
             let ends_so = |path: &Vec<EdgeId>| path.iter().rev().zip(&reversed).filter(|(a, b)| a == b).count() == reversed.len();
             prop_assert_eq!(all.iter().filter(|(path, _)| ends_so(path)).map(|(_, weight)| weight).sum::<f64>(), weight);
+        }
+    }
+
+    #[test]
+    fn errors_of_contexts_are_those_of_ticks(samples in any_samples(), ends in any::<bool>()) {
+        for (kind, reach) in [(StructureKind::Cct, None), (StructureKind::CcMap, None), (StructureKind::Kccf(K), Some(3))] {
+            let mut collector = collected(kind, &samples);
+            if ends {
+                (0..3).for_each(|thread| collector.end(ThreadId::from_u32(thread)));
+            }
+            let key = |path: &[EdgeId]| match reach {
+                None => path.to_vec(),
+                Some(reach) => path.iter().rev().take(reach).copied().collect(),
+            };
+            let (found, expected) = (certain(&profile(&collector, 0)), slow(&samples, |path| Some(key(path))));
+            prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{:?}", kind);
+            for (path, &(weight, error, seen)) in &found {
+                let expected = expected[path];
+                prop_assert_eq!((weight, seen), (expected.0, expected.2), "{:?} {:?}", kind, path);
+                prop_assert!(is_close(error, expected.1), "{:?} {:?}: {:?} instead of {:?}", kind, path, error, expected.1);
+            }
+        }
+    }
+
+    #[test]
+    fn errors_of_sums_are_those_of_ticks(samples in any_samples(), ends in any::<bool>()) {
+        // Two edges lead to each function, and two from each site.
+        let mut program = Program::default();
+        let functions: Vec<_> =
+            (0..3u32).map(|n| program.functions.push(Function { name: format!("f{n}").into(), file: "".into(), line: 0 })).collect();
+        let sites: Vec<_> = (0..2).map(|line| program.sites.push(CallSite { caller: functions[0], line })).collect();
+        for number in 0..6usize {
+            program.edge(Edge { site: number.checked_sub(2).map(|number| sites[number / 2]).into(), callee: functions[number % 3] });
+        }
+        let mut collector = Collector::new(Options { kind: StructureKind::Dcg, weights: Weights::Calls, max_nodes: 0 }).expect("good options");
+        collector.learn(&program).expect("a good program");
+        samples.iter().for_each(|sample| collector.add(sample));
+        if ends {
+            (0..3).for_each(|thread| collector.end(ThreadId::from_u32(thread)));
+        }
+        let errors = collector.collected(0).errors;
+        let last = |path: &[EdgeId]| program.edges()[path[path.len() - 1]];
+        for (function, (_, error, _)) in slow(&samples, |path| Some(last(path).callee)) {
+            prop_assert!(is_close(errors.functions[function], error), "{}: {:?} {:?}", function, errors.functions[function], error);
+        }
+        for (site, (_, error, _)) in slow(&samples, |path| last(path).site.expand()) {
+            prop_assert!(is_close(errors.sites[site], error), "{}: {:?} {:?}", site, errors.sites[site], error);
         }
     }
 

@@ -153,7 +153,8 @@ impl fmt::Display for ReadError {
             ReadError::Json(error) => write!(f, "not a profile: {error}"),
             ReadError::NotAProfile => write!(f, "JSON, but not a profile: \"format\" is not {:?}", super::json::FORMAT),
             ReadError::Version(version) => {
-                write!(f, "a profile of version {version}; this program reads version {}: use a newer program", super::json::VERSION)
+                let (oldest, newest) = (super::json::OLDEST, super::json::VERSION);
+                write!(f, "a profile of version {version}; this program reads versions {oldest} to {newest}: use a newer program")
             }
             ReadError::Profile(error) => write!(f, "not a valid profile: {error}"),
             ReadError::Columns { what, expected, found } => {

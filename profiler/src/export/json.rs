@@ -7,7 +7,7 @@ use super::{ExportError, ReadError};
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
-use crate::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Structure};
+use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Seen, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::EntityRef;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,9 @@ use std::num::NonZeroU32;
 
 pub(super) const FORMAT: &str = "call profile";
 /// Grows when a reader of the version before would misunderstand or refuse a file.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
+/// The oldest that is still read. Version 1 did not say how sure weights of contexts are.
+pub(super) const OLDEST: u64 = 1;
 
 /// What all versions have, read first.
 #[derive(Deserialize)]
@@ -108,6 +110,22 @@ struct ContextsPart {
     label: Vec<u32>,
     parent: Vec<Option<u32>>,
     weight: Vec<f64>,
+    #[serde(default)]
+    certainty: CertaintyPart,
+    /// This and the next are columns if `certainty` is `sampled`, else empty.
+    #[serde(default)]
+    error: Vec<Option<f64>>,
+    #[serde(default)]
+    samples: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CertaintyPart {
+    #[default]
+    Unknown,
+    Exact,
+    Sampled,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -171,7 +189,19 @@ fn contexts_part(contexts: &Contexts) -> ContextsPart {
         label: contexts.nodes().map(|(_, node)| label(node.label)).collect(),
         parent: contexts.nodes().map(|(_, node)| node.parent.expand().map(ContextId::as_u32)).collect(),
         weight: contexts.nodes().map(|(_, node)| node.weight).collect(),
+        certainty: match contexts.certainty() {
+            Certainty::Unknown => CertaintyPart::Unknown,
+            Certainty::Exact => CertaintyPart::Exact,
+            Certainty::Sampled(_) => CertaintyPart::Sampled,
+        },
+        error: seen(contexts).map(|seen| seen.error).collect(),
+        samples: seen(contexts).map(|seen| seen.samples).collect(),
     }
+}
+
+fn seen(contexts: &Contexts) -> impl Iterator<Item = &Seen> {
+    let Certainty::Sampled(seen) = contexts.certainty() else { return [].iter() };
+    seen.as_values_slice().iter()
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
@@ -182,7 +212,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
         return Err(ReadError::NotAProfile);
     }
     match header.version {
-        Some(VERSION) => {}
+        Some(OLDEST..=VERSION) => {}
         Some(other) => return Err(ReadError::Version(other)),
         None => return Err(ReadError::NotAProfile),
     }
@@ -235,7 +265,13 @@ fn read_meta(part: MetaPart) -> Meta {
 
 fn read_contexts(part: ContextsPart, program: &Program) -> Result<Contexts, ReadError> {
     let expected = part.label.len();
-    for (what, found) in [("parents", part.parent.len()), ("weights", part.weight.len())] {
+    let seen = if part.certainty == CertaintyPart::Sampled { expected } else { 0 };
+    for (what, expected, found) in [
+        ("parents", expected, part.parent.len()),
+        ("weights", expected, part.weight.len()),
+        ("errors", seen, part.error.len()),
+        ("numbers of samples", seen, part.samples.len()),
+    ] {
         if found != expected {
             return Err(ReadError::Columns { what, expected, found });
         }
@@ -255,7 +291,12 @@ fn read_contexts(part: ContextsPart, program: &Program) -> Result<Contexts, Read
         contexts.push(label, parent, weight)?;
     }
     contexts.dropped = part.dropped;
-    Ok(contexts)
+    let seen = || part.error.iter().zip(&part.samples).map(|(&error, &samples)| Seen { error, samples });
+    Ok(contexts.with_certainty(match part.certainty {
+        CertaintyPart::Unknown => Certainty::Unknown,
+        CertaintyPart::Exact => Certainty::Exact,
+        CertaintyPart::Sampled => Certainty::Sampled(seen().collect()),
+    })?)
 }
 
 fn structure(name: &str, k: Option<NonZeroU32>, percent: Option<f64>) -> Result<Structure, ReadError> {

@@ -122,12 +122,34 @@ impl fmt::Display for Structure {
     }
 }
 
+/// What is known of the calls that a node counts and no child of it counts too (its [own weight](Contexts::own_weights)).
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Seen {
+    /// Standard error of their number, in calls: 0 where every call was counted, `None` where unknown.
+    pub error: Option<f64>,
+    /// Observed calls; 0 where unknown.
+    pub samples: u64,
+}
+
+/// How sure the weights are.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub enum Certainty {
+    /// Nobody has kept account.
+    #[default]
+    Unknown,
+    /// Every call was counted.
+    Exact,
+    /// By node.
+    Sampled(PrimaryMap<ContextId, Seen>),
+}
+
 /// The nodes of one structure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contexts {
     structure: Structure,
     labels: Labels,
     nodes: PrimaryMap<ContextId, ContextNode>,
+    certainty: Certainty,
     /// Calls that have no node because the structure was full.
     pub dropped: u64,
 }
@@ -135,7 +157,7 @@ pub struct Contexts {
 impl Contexts {
     /// No nodes yet.
     pub fn new(structure: Structure, labels: Labels) -> Self {
-        Contexts { structure, labels, nodes: PrimaryMap::new(), dropped: 0 }
+        Contexts { structure, labels, nodes: PrimaryMap::new(), certainty: Certainty::Unknown, dropped: 0 }
     }
 
     /// The nodes of a structure that numbers them in a way of its own: key, parent's key, label, weight; parents before children.
@@ -173,6 +195,30 @@ impl Contexts {
         parent.map_or(Ok(()), |parent| in_range("earlier context", parent.index(), self.nodes.len()))?;
         check_weight(weight)?;
         Ok(self.nodes.push(ContextNode { label, parent: parent.into(), weight }))
+    }
+
+    /// Says how sure the weights of the nodes are, which are all there.
+    ///
+    /// # Errors
+    ///
+    /// An error is no number of calls, or not each node has one.
+    pub fn with_certainty(self, certainty: Certainty) -> Result<Self, ProfileError> {
+        if let Certainty::Sampled(seen) = &certainty {
+            if seen.len() != self.nodes.len() {
+                return Err(ProfileError::NoSuch {
+                    what: "context",
+                    index: seen.len().max(self.nodes.len()) - 1,
+                    len: seen.len().min(self.nodes.len()),
+                });
+            }
+            seen.values().filter_map(|seen| seen.error).try_for_each(check_weight)?;
+        }
+        Ok(Contexts { certainty, ..self })
+    }
+
+    /// How sure the weights are.
+    pub fn certainty(&self) -> &Certainty {
+        &self.certainty
     }
 
     /// Where the nodes come from.
@@ -231,7 +277,8 @@ impl Contexts {
 
     /// Memory of the nodes, in bytes.
     pub fn bytes(&self) -> usize {
-        self.nodes.len() * size_of::<ContextNode>()
+        let seen = if let Certainty::Sampled(seen) = &self.certainty { seen.len() * size_of::<Seen>() } else { 0 };
+        self.nodes.len() * size_of::<ContextNode>() + seen
     }
 
     pub(super) fn check(&self, program: &Program) -> Result<(), ProfileError> {

@@ -1,15 +1,15 @@
 //! Whether an earlier profile still fits a program: functions and call sites that are gone, or that have moved.
 //!
-//! In: a [`Profile`], the [`Program`] of now. Out: [`Staleness`]. A function is known again by its name and its file's name (in whichever folder), or by its name alone where the profile knows no file.
-//! A call site is known again by its line, or by its distance from the function's first line where that has moved. Where the profile knows no line, nothing is said of it. Only what has calls counts.
+//! In: a [`Profile`], or another document that speaks of calls; the [`Program`] of now. Out: [`Staleness`]. Functions and call sites are known again as [`matching`](crate::matching) says. Where the profile knows no line,
+//! nothing is said of a call site. Only what has calls counts.
 
 use super::Profile;
 use crate::diff::{FunctionName, printable, text};
 use crate::estimate::share;
 use crate::ids::{CallSiteId, FuncId};
+use crate::matching::Names;
 use crate::program::Program;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
-use rustc_hash::{FxHashMap, FxHashSet};
+use cranelift_entity::SecondaryMap;
 use std::fmt;
 
 /// Names that a warning lists of each kind.
@@ -43,54 +43,60 @@ impl Staleness {
     /// What has become of the things that the profile speaks of.
     pub fn new(profile: &Profile, now: &Program) -> Staleness {
         let program = profile.program();
-        let index = Index::new(now);
-        let functions: PrimaryMap<FuncId, Option<FuncId>> =
-            program.functions.values().map(|function| index.function(&function.into())).collect();
-        let function = |id: FuncId| match functions[id] {
+        let calls = profile.dcg().iter().map(|edge| {
+            let known = program.edges()[edge.edge];
+            Call { site: known.site.expand(), callee: known.callee, weight: edge.weight }
+        });
+        Staleness::of_calls(&Names::of(program), calls, now)
+    }
+
+    /// What has become of functions and call sites, told in parts of all these calls.
+    pub(crate) fn of_calls(names: &Names, all: impl IntoIterator<Item = Call>, now: &Program) -> Staleness {
+        let mapping = names.find_in(now);
+        let function = |id: FuncId| match mapping.function(id) {
             None => Fate::Gone,
-            Some(found) if program.functions[id].line == 0 || now.functions[found].line == program.functions[id].line => Fate::Same,
+            Some(found) if [0, now.functions[found].line].contains(&names.functions[id].function.line) => Fate::Same,
             Some(_) => Fate::Moved,
         };
         let site = |id: CallSiteId| {
-            let site = program.sites[id];
-            match functions[site.caller] {
-                Some(found) if site.line > 0 && !index.has_call(found, site.line, program.functions[site.caller].line) => Fate::Gone,
+            let site = names.sites[id];
+            match mapping.site(id) {
+                None if site.line > 0 => Fate::Gone,
                 _ => function(site.caller),
             }
         };
         let mut calls = Calls::default();
         let (mut gone, mut moved) = (0.0, 0.0);
-        for edge in profile.dcg().iter().filter(|edge| edge.weight > 0.0) {
-            let callee = program.callee(edge.edge);
-            calls.functions[callee] += edge.weight;
-            let from = program.edges()[edge.edge].site.expand();
+        for Call { site: from, callee, weight } in all.into_iter().filter(|call| call.weight > 0.0) {
+            calls.total += weight;
+            calls.functions[callee] += weight;
             if let Some(from) = from {
-                calls.callers[program.sites[from].caller] = true;
-                calls.sites[from] += edge.weight;
+                calls.callers[names.sites[from].caller] = true;
+                calls.sites[from] += weight;
             }
             match from.map_or(Fate::Same, site).max(function(callee)) {
                 Fate::Same => {}
-                Fate::Moved => moved += edge.weight,
-                Fate::Gone => gone += edge.weight,
+                Fate::Moved => moved += weight,
+                Fate::Gone => gone += weight,
             }
         }
-        let name = |id: FuncId| FunctionName::from(&program.functions[id]);
+        let name = |id: FuncId| FunctionName::from(&names.functions[id].function);
         let has_calls = |id: &FuncId| calls.functions[*id] > 0.0 || calls.callers[*id];
-        let mut ids: Vec<FuncId> = program.functions.keys().filter(has_calls).collect();
+        let mut ids: Vec<FuncId> = names.functions.keys().filter(has_calls).collect();
         ids.sort_by(|&a, &b| calls.functions[b].total_cmp(&calls.functions[a]));
-        let mut sites: Vec<CallSiteId> = program.sites.keys().filter(|&id| calls.sites[id] > 0.0).collect();
+        let mut sites: Vec<CallSiteId> = names.sites.keys().filter(|&id| calls.sites[id] > 0.0).collect();
         sites.sort_by(|&a, &b| calls.sites[b].total_cmp(&calls.sites[a]));
-        let is_gone_site = |id: &CallSiteId| site(*id) == Fate::Gone && function(program.sites[*id].caller) != Fate::Gone;
+        let is_gone_site = |id: &CallSiteId| site(*id) == Fate::Gone && function(names.sites[*id].caller) != Fate::Gone;
         Staleness {
             gone_functions: ids.iter().filter(|&&id| function(id) == Fate::Gone).map(|&id| name(id)).collect(),
             moved_functions: ids
                 .iter()
                 .filter(|&&id| function(id) == Fate::Moved)
-                .filter_map(|&id| Some((name(id), now.functions[functions[id]?].line)))
+                .filter_map(|&id| Some((name(id), now.functions[mapping.function(id)?].line)))
                 .collect(),
-            gone_sites: sites.into_iter().filter(is_gone_site).map(|id| (name(program.sites[id].caller), program.sites[id].line)).collect(),
-            gone: share(gone, profile.dcg_total()),
-            moved: share(moved, profile.dcg_total()),
+            gone_sites: sites.into_iter().filter(is_gone_site).map(|id| (name(names.sites[id].caller), names.sites[id].line)).collect(),
+            gone: share(gone, calls.total),
+            moved: share(moved, calls.total),
         }
     }
 
@@ -100,46 +106,22 @@ impl Staleness {
     }
 }
 
-/// Calls of the earlier profile.
+/// What a document says of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// `None`: the first function of a thread.
+    pub site: Option<CallSiteId>,
+    pub callee: FuncId,
+    pub weight: f64,
+}
+
+/// Calls of the earlier document.
 #[derive(Default)]
 struct Calls {
+    total: f64,
     functions: SecondaryMap<FuncId, f64>,
     callers: SecondaryMap<FuncId, bool>,
     sites: SecondaryMap<CallSiteId, f64>,
-}
-
-/// The program of now, by name.
-struct Index<'a> {
-    program: &'a Program,
-    functions: FxHashMap<&'a str, Vec<FuncId>>,
-    sites: FxHashSet<(FuncId, u32)>,
-}
-
-impl<'a> Index<'a> {
-    fn new(program: &'a Program) -> Index<'a> {
-        let mut functions: FxHashMap<&str, Vec<FuncId>> = FxHashMap::default();
-        program.functions.iter().for_each(|(id, function)| functions.entry(&function.name).or_default().push(id));
-        Index { program, functions, sites: program.sites.values().map(|site| (site.caller, site.line)).collect() }
-    }
-
-    /// Of several with the name, the one on the same line, or else the first.
-    fn function(&self, FunctionName { name, file, line }: &FunctionName) -> Option<FuncId> {
-        let candidates = self.functions.get(&**name)?;
-        let fits = |id: &&FuncId| file.is_empty() || base(&self.program.functions[**id].file) == base(file);
-        let same_line = candidates.iter().filter(fits).find(|&&id| self.program.functions[id].line == *line);
-        same_line.or_else(|| candidates.iter().find(fits)).copied()
-    }
-
-    /// Whether the function calls something on that line, or as far from its own first line as when that was `first`.
-    fn has_call(&self, caller: FuncId, line: u32, first: u32) -> bool {
-        let moved = line.saturating_add(self.program.functions[caller].line).saturating_sub(first);
-        self.sites.contains(&(caller, moved)) || self.sites.contains(&(caller, line))
-    }
-}
-
-/// A file's name without its folder.
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// A warning of some lines, with the share of the calls.

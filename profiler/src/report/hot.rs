@@ -1,11 +1,12 @@
 //! What is hot: functions, edges, call sites with several callees, contexts, each by weight.
 //!
-//! In: a [`Profile`]. Out: rows of a [`Report`](super::Report). A sum's error is that of its parts taken as independent; calls that one burst sees together are not quite, so it is a little too small where bursts are long.
+//! In: a [`Profile`], errors of sums of its edges. Out: rows of a [`Report`](super::Report).
 
+use crate::collect::SumErrors;
 use crate::diff::FunctionName;
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
-use crate::profile::{ContextId, Contexts, DcgEdge, Profile};
+use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Profile, Seen};
 use cranelift_entity::PrimaryMap;
 use serde::Serialize;
 
@@ -89,43 +90,38 @@ pub struct HotContext {
     pub omitted: usize,
     /// In calls.
     pub weight: f64,
+    /// Standard error of the weight, `None` where unknown.
+    pub error: Option<f64>,
     /// In percent of all calls in contexts.
     pub share: f64,
+    /// Observed calls.
+    pub samples: u64,
 }
 
 /// Of several edges together.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Sum {
     weight: f64,
-    /// Square of the standard error; NaN where unknown.
-    variance: f64,
     samples: u64,
     edges: usize,
 }
 
 impl Sum {
-    const ZERO: Sum = Sum { weight: 0.0, variance: 0.0, samples: 0, edges: 0 };
-
     fn add(&mut self, edge: &DcgEdge) {
         self.weight += edge.weight;
-        self.variance += edge.error.map_or(f64::NAN, |error| error * error);
         self.samples += edge.samples;
         self.edges += 1;
     }
-
-    fn error(&self) -> Option<f64> {
-        (!self.variance.is_nan()).then_some(self.variance.sqrt())
-    }
 }
 
-pub(super) fn functions(profile: &Profile, most: usize) -> Vec<HotFunction> {
+pub(super) fn functions(profile: &Profile, errors: &SumErrors, most: usize) -> Vec<HotFunction> {
     let (program, total) = (profile.program(), profile.dcg_total());
-    let mut sums: PrimaryMap<FuncId, Sum> = program.functions.values().map(|_| Sum::ZERO).collect();
+    let mut sums: PrimaryMap<FuncId, Sum> = program.functions.values().map(|_| Sum::default()).collect();
     seen(profile).for_each(|edge| sums[program.callee(edge.edge)].add(edge));
     let named = |(function, weight): (FuncId, f64)| HotFunction {
         function: (&program.functions[function]).into(),
         weight,
-        error: sums[function].error(),
+        error: errors.functions[function],
         share: percent(weight, total),
         samples: sums[function].samples,
         edges: sums[function].edges,
@@ -149,9 +145,9 @@ pub(super) fn edges(profile: &Profile, most: usize) -> Vec<HotEdge> {
 }
 
 /// How many there are, and the hottest of them.
-pub(super) fn polymorphic_sites(profile: &Profile, most: usize) -> (usize, Vec<PolymorphicSite>) {
+pub(super) fn polymorphic_sites(profile: &Profile, errors: &SumErrors, most: usize) -> (usize, Vec<PolymorphicSite>) {
     let program = profile.program();
-    let mut sites: PrimaryMap<CallSiteId, (Sum, Vec<&DcgEdge>)> = program.sites.values().map(|_| (Sum::ZERO, Vec::new())).collect();
+    let mut sites: PrimaryMap<CallSiteId, (Sum, Vec<&DcgEdge>)> = program.sites.values().map(|_| (Sum::default(), Vec::new())).collect();
     for edge in seen(profile) {
         if let Some(site) = program.edges()[edge.edge].site.expand() {
             sites[site].0.add(edge);
@@ -165,7 +161,7 @@ pub(super) fn polymorphic_sites(profile: &Profile, most: usize) -> (usize, Vec<P
             caller: (&program.functions[program.sites[site].caller]).into(),
             line: program.sites[site].line,
             weight,
-            error: sum.error(),
+            error: errors.sites[site],
             share: percent(weight, profile.dcg_total()),
             samples: sum.samples,
             targets: targets(profile, edges, weight, most),
@@ -184,9 +180,15 @@ fn targets(profile: &Profile, edges: &[&DcgEdge], total: f64, most: usize) -> Ve
 pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> Vec<HotContext> {
     let (own, total) = (contexts.own_weights(), contexts.total());
     let nodes = contexts.nodes().map(|(id, _)| (id, own[id])).collect();
-    let named = |(id, weight)| {
+    let named = |(id, weight): (ContextId, f64)| {
         let (frames, omitted) = frames(profile, contexts, id);
-        HotContext { frames, omitted, weight, share: percent(weight, total) }
+        let Seen { error, samples } = match contexts.certainty() {
+            Certainty::Unknown => Seen::default(),
+            // Each call counts 1.
+            Certainty::Exact => Seen { error: Some(0.0), samples: weight.round() as u64 },
+            Certainty::Sampled(seen) => seen[id],
+        };
+        HotContext { frames, omitted, weight, error, share: percent(weight, total), samples }
     };
     hottest(nodes, most).into_iter().map(named).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! In: [`Report`]. Out: text, an edge or a context a line, control characters in names escaped.
 
-use super::{Agreement, HotContext, HotEdge, HotFunction, PolymorphicSite, Report, Structure, Target};
+use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target};
 use crate::counters::Counters;
 use crate::diff::{arrow, printable, text};
 use crate::export::grouped;
@@ -13,9 +13,7 @@ impl Display for Report {
         writeln!(f, "{}", printable(&self.title))?;
         let seconds = self.nanoseconds / 1e9;
         writeln!(f, "{} calls profiled in a run of {seconds:.6} s; cost {:.3} % of it", grouped(self.calls.round() as u64), self.cost)?;
-        if let Some(unseen) = self.unseen {
-            writeln!(f, "{unseen:.2} % of all calls are not among them: the optimizer inlined them")?;
-        }
+        self.write_inlined(f)?;
         self.write_functions(f)?;
         self.write_edges(f)?;
         self.write_sites(f)?;
@@ -36,6 +34,26 @@ fn write_structure(Structure { name, nodes, bytes, dropped_calls, .. }: &Structu
 }
 
 impl Report {
+    /// What is not among the calls, as far as that is known.
+    fn write_inlined(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(unseen) = self.unseen {
+            writeln!(f, "{unseen:.2} % of all calls are not among them: the optimizer inlined them")?;
+        }
+        let Some(Inlined { share, frames, calls }) = self.inlined else { return Ok(()) };
+        let (frames, calls) = (grouped(frames), grouped(calls));
+        writeln!(
+            f,
+            "{share:.2} % of the {frames} frames on the stacks of {calls} observed calls are of inlined functions, whose calls are not counted"
+        )?;
+        if self.unseen.is_none() {
+            writeln!(
+                f,
+                "  (that is no share of calls: inlined functions that call nothing are on no such stack; --check tells the share)"
+            )?;
+        }
+        Ok(())
+    }
+
     /// What the profiler did, and what that took.
     fn write_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nthe profiler's own work")?;
@@ -118,11 +136,11 @@ impl Report {
             return Ok(());
         }
         let structure = self.contexts.as_ref().map_or(String::new(), |structure| format!(" of the {}", structure.name));
-        writeln!(f, "\n{:>15} {:>9}  hottest contexts{structure}", "calls", "share")?;
-        for HotContext { frames, omitted, weight, share } in &self.hottest_contexts {
+        writeln!(f, "\n{WEIGHT}  hottest contexts{structure}")?;
+        for HotContext { frames, omitted, weight, error, share, samples } in &self.hottest_contexts {
             let names: Vec<String> = frames.iter().map(|frame| printable(&frame.name)).collect();
             let omitted = if *omitted > 0 { format!("({} more) → ", grouped(*omitted as u64)) } else { String::new() };
-            writeln!(f, "{:>15} {share:>7.2} %  {omitted}{}", rounded(*weight), names.join(" → "))?;
+            writeln!(f, "{}  {omitted}{}", weighed(*weight, *error, *share, *samples), names.join(" → "))?;
         }
         Ok(())
     }

@@ -68,11 +68,12 @@ impl Counted {
     }
 
     pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
-        let weight = share(self.stands_for(at), calls);
+        // One that saw nothing leaves its calls to the next.
+        let weight = if calls == 0 { 0.0 } else { share(self.stands_for(at), calls) };
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
     }
 
-    /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right.
+    /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
     pub(super) fn walked(&mut self, price: u64) {
         self.price = price;
     }

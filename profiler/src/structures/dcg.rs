@@ -65,7 +65,12 @@ impl Dcg {
 
     /// Counts what a sample has observed.
     pub fn add(&mut self, sample: &Sample) {
-        self.enter_tick(sample.thread, sample.tick);
+        self.add_and_tell(sample, |_| {});
+    }
+
+    /// As [`Dcg::add`]; if the sample is of another tick than the thread's last one, that one's contribution to each edge is told.
+    pub(crate) fn add_and_tell(&mut self, sample: &Sample, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
+        self.enter_tick(sample.thread, sample.tick, closed);
         match (&sample.observed, sample.stack.last()) {
             (Observed::Top, None) => {}
             (Observed::Top, Some(&edge)) => self.observe(sample, edge),
@@ -103,9 +108,20 @@ impl Dcg {
 
     /// The thread will have no more samples: frees what was kept for its last tick.
     pub fn end(&mut self, thread: ThreadId) {
+        self.end_and_tell(thread, |_| {});
+    }
+
+    /// As [`Dcg::end`]; the last tick's contribution to each edge is told.
+    pub(crate) fn end_and_tell(&mut self, thread: ThreadId, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
         if let Some(open) = self.open.remove(&thread) {
+            closed(&open.edges);
             self.close(&open);
         }
+    }
+
+    /// What each thread's last tick has contributed to each edge so far.
+    pub(crate) fn open_ticks(&self) -> impl Iterator<Item = &FxHashMap<EdgeId, f64>> {
+        self.open.values().map(|open| &open.edges)
     }
 
     /// The graph with all ticks closed: what is open costs each estimate a look at every thread.
@@ -225,7 +241,7 @@ impl Dcg {
     }
 
     /// From here on what the thread contributes is this tick's.
-    fn enter_tick(&mut self, thread: ThreadId, tick: u64) {
+    fn enter_tick(&mut self, thread: ThreadId, tick: u64, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
         let Some(open) = self.open.get_mut(&thread) else {
             self.open.insert(thread, OpenTick { tick, ..OpenTick::default() });
             return;
@@ -234,6 +250,7 @@ impl Dcg {
             return;
         }
         let mut last = std::mem::take(open);
+        closed(&last.edges);
         self.close(&last);
         // The table's memory serves the next tick.
         last.edges.clear();

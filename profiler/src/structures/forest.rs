@@ -2,7 +2,7 @@
 //!
 //! Invariants: a parent comes before its children; siblings, and roots, may or may not have distinct labels (those of a CCT and of a k-SF do).
 
-use super::Label;
+use super::{CallStructure, Label};
 use cranelift_entity::EntityRef;
 
 /// A structure with one node for each path from a root.
@@ -28,4 +28,10 @@ pub trait Forest {
     fn reach(&self) -> Option<u32> {
         None
     }
+}
+
+/// A forest that grows by calls.
+pub trait Grown: CallStructure + Forest<Label = <Self as CallStructure>::Label> {
+    /// Where the thread's last call has counted; `None` if nowhere, since there was no room.
+    fn counted_at(&self, at: &Self::Cursor) -> Option<Self::Node>;
 }

@@ -38,7 +38,7 @@ pub mod siblings;
 pub mod slots;
 
 use super::dropped::Dropped;
-use super::forest::Forest;
+use super::forest::{Forest, Grown};
 use super::{CallStructure, Label};
 use crate::event::Event;
 use crate::ids::EdgeId;
@@ -302,5 +302,13 @@ impl<A: Arena> Forest for KSlabForest<A> {
 
     fn reach(&self) -> Option<u32> {
         Some(self.k)
+    }
+}
+
+impl<A: Arena> Grown for KSlabForest<A> {
+    fn counted_at(&self, at: &Cursor) -> Option<NodeId> {
+        let Place { top, bottom } = at.place;
+        let node = if bottom.is_reserved_value() { top } else { bottom };
+        Some(node).filter(|&node| node != LOST && !node.is_reserved_value())
     }
 }

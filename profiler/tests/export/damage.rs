@@ -18,7 +18,8 @@ fn json_is_checked() {
     let good = text(&sample::cc_map(), Format::Json);
     for (from, to, says) in [
         ("\"call profile\"", "\"song\"", "\"format\" is not \"call profile\""),
-        ("\"version\":1", "\"version\":2", "version 2; this program reads version 1"),
+        ("\"version\":2", "\"version\":3", "version 3; this program reads versions 1 to 2"),
+        ("\"version\":2", "\"version\":0", "version 0; this program"),
         ("\"unit\":\"calls\"", "\"unit\":\"seconds\"", "unknown variant `seconds`, expected `calls` at line 1 column"),
         ("\"ticks\":150", "\"ticks\":-1", "invalid value: integer `-1`, expected u64"),
         ("\"duration\":1500000000,", "", "missing field `duration`"),
@@ -50,11 +51,29 @@ fn json_is_checked() {
         ("\"parent\":[null", "\"parent\":[0", "there is no earlier context 0"),
         ("\"parent\":[null", "\"parent\":[4294967295", "there is no earlier context 4294967295"),
         ("\"weight\":[1.0", "\"weight\":[-1.0", "-1 is no number of calls"),
+        ("\"sampled\"", "\"guessed\"", "unknown variant `guessed`, expected one of `unknown`, `exact`, `sampled`"),
+        ("\"sampled\"", "\"exact\"", "9 errors for 0 context nodes"),
+        ("\"error\":[null", "\"error\":[null,0.5", "10 errors for 9 context nodes"),
+        ("\"error\":[null", "\"error\":[-1.0", "-1 is no number of calls"),
+        ("\"samples\":[0", "\"samples\":[0,0", "10 numbers of samples for 9 context nodes"),
     ] {
         assert!(good.contains(from), "{from} is not in the sample");
         let found = error(Format::Json, &good.replacen(from, to, 1));
         assert!(found.contains(says), "{from} → {to} says: {found}");
     }
+}
+
+/// Before there were errors of contexts.
+#[test]
+fn version_1_is_read() {
+    let old = sample::without_certainty(sample::cc_map());
+    let json = text(&old, Format::Json);
+    let mut first = json.replacen("\"version\":2", "\"version\":1", 1);
+    for column in [",\"certainty\":\"unknown\"", ",\"error\":[]", ",\"samples\":[]"] {
+        assert!(first.contains(column), "no {column}");
+        first = first.replacen(column, "", 1);
+    }
+    assert_eq!(export::parse(Format::Json, first.as_bytes()).unwrap(), old);
 }
 
 #[test]

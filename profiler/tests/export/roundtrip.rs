@@ -6,7 +6,7 @@ use profiler::clock::Clock;
 use profiler::counters::Counters;
 use profiler::export::{self, Format};
 use profiler::ids::{CallSiteId, EdgeId, FuncId};
-use profiler::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
+use profiler::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Seen, Structure};
 use profiler::program::{CallSite, Edge, Function, Program};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -105,7 +105,18 @@ fn contexts(structure: Structure, by_edge: bool, program: &Program, nodes: Vec<(
         contexts.push(label, parents[at].map(|parent| ContextId::from_u32(parent as u32)), weights[at]).unwrap();
     }
     contexts.dropped = nodes.len() as u64;
-    contexts
+    contexts.with_certainty(certainty(&weights)).unwrap()
+}
+
+/// One of the three, with any numbers.
+fn certainty(weights: &[f64]) -> Certainty {
+    let seen =
+        weights.iter().map(|&weight| Seen { error: (weight as u64).is_multiple_of(2).then_some(weight / 3.0), samples: weight as u64 });
+    match weights.len() % 3 {
+        0 => Certainty::Unknown,
+        1 => Certainty::Exact,
+        _ => Certainty::Sampled(seen.collect()),
+    }
 }
 
 pub fn profile() -> impl Strategy<Value = Profile> {

@@ -3,7 +3,7 @@
 use profiler::clock::Clock;
 use profiler::counters::Counters;
 use profiler::ids::{CallSiteId, EdgeId, FuncId};
-use profiler::profile::{ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
+use profiler::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, Seen, Structure};
 use profiler::program::{CallSite, Edge, Function, Program};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -59,6 +59,8 @@ pub fn cc_map() -> Profile {
     push(same_b, Some(other), 6.0);
     let nameless = push(unnamed, Some(main), 0.0);
     push(lambda, Some(nameless), 1.5);
+    let seen = (0..9).map(|number| Seen { error: (number > 0).then_some(f64::from(number) / 8.0), samples: 2 * number as u64 });
+    let contexts = contexts.with_certainty(Certainty::Sampled(seen.collect())).unwrap();
 
     let weights = [1.0, 2.25, 1.25, 0.5, 3.5, 4.0, 6.0, 0.0, 1.5];
     let dcg = weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0).map(|(number, &weight)| DcgEdge {
@@ -68,6 +70,13 @@ pub fn cc_map() -> Profile {
         samples: 2 * number as u64,
     });
     Profile::builder(meta(), p).dcg(dcg).contexts(contexts).build().unwrap()
+}
+
+/// The same, but nobody knows how sure its contexts are.
+pub fn without_certainty(profile: Profile) -> Profile {
+    let contexts = profile.contexts().unwrap().clone().with_certainty(Certainty::Unknown).unwrap();
+    let builder = Profile::builder(profile.meta().clone(), profile.program().clone());
+    builder.dcg(profile.dcg().iter().copied()).contexts(contexts).build().unwrap()
 }
 
 pub fn meta() -> Meta {

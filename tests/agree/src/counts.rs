@@ -9,7 +9,7 @@ use profiler::program::Program;
 use profiler::samplers::Parameters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vm::runtime::profiling::{ProfileOptions, Profiler, Time};
+use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Time};
 
 /// More contexts than random programs have.
 const MAX_NODES: u32 = 1 << 22;
@@ -21,6 +21,7 @@ pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
         structure: StructureKind::Cct,
         max_nodes: MAX_NODES,
         time: Time::Real,
+        counting: Counting::Always,
         seed: 1,
     };
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())

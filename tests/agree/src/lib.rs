@@ -1,17 +1,22 @@
 //! Whether a program runs alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
 //!
-//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time; whether every call is counted, too. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
+//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time; whether every call is counted, too; a seed for random decisions of what is inlined. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
+mod adversary;
 mod counts;
 
+use adversary::Adversary;
+pub use adversary::mix;
 use counts::Counts;
 use jit::ir::Module;
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::Profiling;
+use jit::native::{Level, Osr, Profiling};
+#[cfg(feature = "native")]
+use jit::opt::osr::enter_at;
 use jit::opt::{self, Pass, PassSet, Probes};
-use profiler::oracle::StaticOracle;
+use profiler::oracle::{Oracle, StaticOracle};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,14 +42,19 @@ enum Tier {
     Without(Pass),
     #[cfg(feature = "native")]
     Baseline,
+    /// Every loop is left at its first back-edge for code that does the rest.
+    #[cfg(feature = "native")]
+    Osr,
     /// Machine code of what the optimizer makes.
     #[cfg(feature = "native")]
     Opt,
-    /// The interpreter counts every call; the other two must find the same.
+    /// The interpreter counts every call; the others must find the same.
     #[cfg(feature = "native")]
     ProfiledInterp,
     #[cfg(feature = "native")]
     ProfiledBaseline,
+    #[cfg(feature = "native")]
+    ProfiledOsr,
     /// With probes for inlined calls.
     #[cfg(feature = "native")]
     ProfiledOpt,
@@ -58,7 +68,7 @@ impl Tier {
             Tier::Optimized => Some(PassSet::ALL),
             Tier::Without(pass) => Some(PassSet::ALL.without(pass)),
             #[cfg(feature = "native")]
-            Tier::Baseline | Tier::ProfiledInterp | Tier::ProfiledBaseline => None,
+            Tier::Baseline | Tier::Osr | Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr => None,
             #[cfg(feature = "native")]
             Tier::Opt | Tier::ProfiledOpt => Some(PassSet::ALL),
         }
@@ -66,7 +76,7 @@ impl Tier {
 
     #[cfg(feature = "native")]
     fn is_profiled(self) -> bool {
-        matches!(self, Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOpt)
+        matches!(self, Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::ProfiledOpt)
     }
 
     #[cfg(not(feature = "native"))]
@@ -89,13 +99,21 @@ const TIERS: &[Tier] = &[
     #[cfg(feature = "native")]
     Tier::Baseline,
     #[cfg(feature = "native")]
+    Tier::Osr,
+    #[cfg(feature = "native")]
     Tier::Opt,
 ];
 
 /// The interpreter first: its counts are the exact ones.
 #[cfg(feature = "native")]
-const PROFILED: &[(Tier, u32)] =
-    &[(Tier::ProfiledInterp, 0), (Tier::ProfiledBaseline, 0), (Tier::ProfiledOpt, 0), (Tier::ProfiledBaseline, 7), (Tier::ProfiledOpt, 7)];
+const PROFILED: &[(Tier, u32)] = &[
+    (Tier::ProfiledInterp, 0),
+    (Tier::ProfiledBaseline, 0),
+    (Tier::ProfiledOsr, 0),
+    (Tier::ProfiledOpt, 0),
+    (Tier::ProfiledBaseline, 7),
+    (Tier::ProfiledOpt, 7),
+];
 #[cfg(not(feature = "native"))]
 const PROFILED: &[(Tier, u32)] = &[];
 
@@ -114,6 +132,8 @@ pub struct Checks {
     pub off: Vec<Pass>,
     /// Every call is counted on every edge and in every context, and the tiers must agree on that too. Programs that overflow the stack are left out: how deep it is, is a tier's own matter.
     pub profiled: bool,
+    /// Inlines and tests for classes at random ([`Adversary`]), not as the static policy does.
+    pub oracle: Option<u64>,
 }
 
 #[derive(PartialEq, Debug)]
@@ -136,9 +156,9 @@ fn compile(text: &str) -> Result<(SourceMap, Module), String> {
 }
 
 /// Verified after each pass.
-fn optimize(module: &Module, passes: PassSet, probes: Probes) -> Arc<Module> {
+fn optimize(module: &Module, oracle: &dyn Oracle, passes: PassSet, probes: Probes) -> Arc<Module> {
     let options = opt::Options { verify: true, passes, probes };
-    Arc::new(opt::optimize(module.clone(), &StaticOracle::default(), &options).module)
+    Arc::new(opt::optimize(module.clone(), oracle, &options).module)
 }
 
 fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) -> Result<(Outcome, Counts), String> {
@@ -182,14 +202,19 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
         #[cfg(feature = "native")]
         Tier::ProfiledInterp => Ok(interpreter()),
         #[cfg(feature = "native")]
-        Tier::Baseline | Tier::Opt | Tier::ProfiledBaseline | Tier::ProfiledOpt => {
+        Tier::Baseline | Tier::Osr | Tier::Opt | Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::ProfiledOpt => {
             let profiling = match tier {
-                Tier::ProfiledBaseline => Profiling::Calls,
+                Tier::ProfiledBaseline | Tier::ProfiledOsr => Profiling::Calls,
                 Tier::ProfiledOpt => Profiling::Inlined,
                 _ => Profiling::Off,
             };
-            let optimize = tier.passes().is_some();
-            let options = jit::native::Options { inline_alloc: gc_stress == 0, optimize, profiling, verify: true, ..Default::default() };
+            let level = if tier.passes().is_some() { Level::Optimized } else { Level::Baseline };
+            let osr = match tier {
+                Tier::Osr | Tier::ProfiledOsr => Osr::Always(|module, func, block| enter_at(module, &module.funcs[func], block)),
+                _ => Osr::Off,
+            };
+            let inline_alloc = gc_stress == 0;
+            let options = jit::native::Options { inline_alloc, level, profiling, osr, verify: true, ..Default::default() };
             let engine = Arc::new(vm::runtime::native::NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
             let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
             Ok((engine, organizer.map_err(|e| e.to_string())?))
@@ -207,11 +232,15 @@ pub fn difference(text: &str, checks: &Checks) -> Option<String> {
         Ok((outcome, _)) => outcome,
         Err(e) => return Some(e),
     };
-    let optimized = optimize(&lowered, PassSet::ALL, Probes::None);
+    let oracle: Box<dyn Oracle> = match checks.oracle {
+        Some(seed) => Box::new(Adversary::new(seed, lowered.funcs.len())),
+        None => Box::new(StaticOracle::default()),
+    };
+    let optimized = optimize(&lowered, &*oracle, PassSet::ALL, Probes::None);
     let code = |tier: Tier| match tier.passes() {
         None => Arc::clone(&lowered),
         Some(PassSet::ALL) if tier.probes() == Probes::None => Arc::clone(&optimized),
-        Some(passes) => optimize(&lowered, passes, tier.probes()),
+        Some(passes) => optimize(&lowered, &*oracle, passes, tier.probes()),
     };
     let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]).filter(|&run| run != (Tier::Interp, 0));
     let partial = checks.off.iter().map(|&pass| (Tier::Without(pass), 0));

@@ -1,4 +1,4 @@
-//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole] [--profiled]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none; with `--profiled` also what they count when every call is profiled. What disagrees is made smaller, printed, and written to the folder (by default
+//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole] [--profiled] [--oracle-seed=N]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none; with `--profiled` also what they count when every call is profiled; with `--oracle-seed` what is inlined is random, another for each program. What disagrees is made smaller, printed, and written to the folder (by default
 //! `disagreements` in the current one); the exit code is then 1.
 
 use jit::opt::Pass;
@@ -11,6 +11,8 @@ fn main() -> ExitCode {
     let (mut flags, args): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let profiled = flags.iter().any(|flag| flag == "--profiled");
     flags.retain(|flag| flag != "--profiled");
+    let oracle: Option<Result<u64, _>> = flags.iter().find_map(|flag| flag.strip_prefix("--oracle-seed=")).map(str::parse);
+    flags.retain(|flag| !flag.starts_with("--oracle-seed="));
     let off: Option<fn(u64) -> Vec<Pass>> = match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Some(agree::passes_of),
         ["--all-passes"] => Some(|_| Pass::ALL.to_vec()),
@@ -18,8 +20,8 @@ fn main() -> ExitCode {
         _ => None,
     };
     let mut args = args.into_iter();
-    let (Some(seeds), Some(off)) = (args.next().as_deref().and_then(parse), off) else {
-        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes|--whole] [--profiled]");
+    let (Some(seeds), Some(off), Ok(oracle)) = (args.next().as_deref().and_then(parse), off, oracle.transpose()) else {
+        eprintln!("usage: agree FROM..TO [FOLDER] [--all-passes|--whole] [--profiled] [--oracle-seed=N]");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
-            let checks = agree::Checks { off: off(seed), profiled };
+            let checks = agree::Checks { off: off(seed), profiled, oracle: oracle.map(|n| agree::mix(n, seed)) };
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
             if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &checks, report)) {
                 found.fetch_add(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use agree::{Checks, check_seed, difference, on_large_stack, passes_of};
 use jit::opt::Pass;
 
 fn checks(seed: u64) -> Checks {
-    Checks { off: passes_of(seed), profiled: true }
+    Checks { off: passes_of(seed), profiled: true, oracle: None }
 }
 
 #[test]
@@ -12,6 +12,24 @@ fn random_programs_agree() {
     let found: Vec<_> = (0..40).filter_map(|seed| on_large_stack(|| check_seed(seed, &checks(seed), |_| ()))).collect();
     let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
+}
+
+/// What is inlined, and which classes are tested for, changes nothing.
+#[test]
+fn random_decisions_agree() {
+    let checks = |seed| Checks { off: Vec::new(), profiled: true, oracle: Some(seed) };
+    let found: Vec<_> = (100..130).filter_map(|seed| on_large_stack(|| check_seed(seed, &checks(seed), |_| ()))).collect();
+    let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
+    assert!(texts.is_empty(), "{}", texts.join("\n\n"));
+}
+
+/// Receivers that no test is for, null, and errors behind the call.
+#[test]
+fn random_tests_of_classes_agree() {
+    for seed in 0..16 {
+        let checks = Checks { off: Vec::new(), profiled: true, oracle: Some(seed) };
+        assert_eq!(on_large_stack(|| difference(include_str!("polymorphic.lang"), &checks)), None, "oracle seed {seed}");
+    }
 }
 
 /// Few bytes end in zeros, which mean the simplest choice every time: programs stay small and still make sense.

@@ -1,5 +1,6 @@
 //! The command line as data: what `clap` parses, prints as help and completes.
 
+use super::bench::BenchArgs;
 use super::live::LiveArgs;
 use super::sampling::SamplingArgs;
 use crate::runtime::RuntimeOptions;
@@ -28,6 +29,13 @@ pub enum Command {
     ///
     /// The report follows the program's own output on stdout. Without --profile, the mode is adaptive; the exit code is the program's.
     Profile(ProfileArgs),
+    /// Measure programs in several ways of running them, and tell what the difference is worth
+    ///
+    /// Each run is a process of its own. A round runs a program once under each value, in random order; a speedup is formed within the round, so what disturbs the machine disturbs both sides. Rounds go on until the 95 % confidence intervals are narrow enough.
+    /// Calls are counted in runs of their own, which are not timed. All runs must end with 0 and print the same; what they print is not shown, and they find their input at the end.
+    ///
+    /// A program that fails is left out of the tables; the exit code is then 1.
+    Bench(BenchArgs),
     /// Run a program and write every call and return of every thread to a file
     ///
     /// The program runs on the reference interpreter; its output and exit code are those of `vm run`. The trace is complete and exact: each call with its call
@@ -91,6 +99,12 @@ pub struct RunArgs {
     /// Report compile times, inlining, code size, collections, pauses, allocation and polls on stderr
     #[arg(long)]
     pub stats: bool,
+    /// Write these numbers to a file when the program has ended, as JSON: times in nanoseconds, sizes in bytes
+    #[arg(long, value_name = "OUT")]
+    pub stats_out: Option<PathBuf>,
+    /// Run the program so often, one time after the other, in this process, as long as it ends with 0; --stats-out tells how long each time took
+    #[arg(long, value_name = "N", default_value = "1", hide = true)]
+    pub repeat: NonZeroU32,
     #[command(flatten)]
     pub live: LiveArgs,
     /// When the program ends, write address, length and name of each compiled function to /tmp/perf-PID.map, in the format of perf's maps
@@ -105,6 +119,10 @@ pub struct RunArgs {
     /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
+    /// Leave each loop at its first back-edge for code that does the rest of the call, to test that
+    #[cfg(feature = "native")]
+    #[arg(long, hide = true)]
+    pub osr_stress: bool,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
@@ -275,16 +293,29 @@ pub struct DumpArgs {
     #[cfg(feature = "native")]
     #[arg(long, value_enum)]
     pub tier: Option<CodeTier>,
+    /// Show code as it is compiled for a profile: what counting calls adds to it
+    #[cfg(feature = "native")]
+    #[arg(long, value_enum, value_name = "CALLS")]
+    pub profile_code: Option<ProfileCodeArg>,
     #[command(flatten)]
     pub opt: OptArgs,
+    /// An earlier profile, as .json or .folded, for --inline; warns where the program has changed since
+    #[arg(long, value_name = "FILE")]
+    pub profile_in: Option<PathBuf>,
 }
 
 /// What goes with the optimizer.
-#[derive(Args, Clone, Copy, Default, PartialEq, Debug)]
+#[derive(Args, Clone, Default, PartialEq, Debug)]
 pub struct OptArgs {
-    /// Which calls the optimizer replaces by the code they go to, by default static
+    /// Which calls the optimizer replaces by the code they go to, by default static; dynamic and all behind it decide by the profile that --profile-in names
     #[arg(long, value_enum)]
     pub inline: Option<InlineArg>,
+    /// Decide about each call as this plan does; warns where the program has changed since
+    #[arg(long, value_name = "FILE", conflicts_with = "inline")]
+    pub plan_in: Option<PathBuf>,
+    /// Write what is decided about each call, as a plan for --plan-in
+    #[arg(long, value_name = "OUT")]
+    pub plan_out: Option<PathBuf>,
     /// Passes of the optimizer: gvn,dce runs only these, -gvn,-licm all but these
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub passes: Option<PassSet>,
@@ -299,6 +330,14 @@ pub enum InlineArg {
     None,
     /// By size, loops and arguments, without a profile
     Static,
+    /// By size, up to a limit that grows with the call's share of all calls
+    Dynamic,
+    /// As dynamic, with a lower limit for calls that the profile has not seen
+    WeakStatic,
+    /// By what a copy saves against what it costs
+    CostBenefit,
+    /// As cost-benefit, by how often the call runs behind the calls that lead to it
+    Context,
 }
 
 /// A tier that makes machine code.
@@ -307,6 +346,16 @@ pub enum InlineArg {
 pub enum CodeTier {
     Baseline,
     Opt,
+}
+
+/// Code compiled for a profile.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ProfileCodeArg {
+    /// Each call that is made is counted, as with --profile
+    Calls,
+    /// Those that the optimizer inlined, too, as with --profile-inlined
+    Inlined,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -319,18 +368,30 @@ pub enum TierArg {
     /// Machine code of the optimized program, compiled before it starts
     #[cfg(feature = "native")]
     Opt,
+    /// Machine code, compiled on first call, and anew with optimization where that pays
+    #[cfg(feature = "native")]
+    Adaptive,
 }
 
 impl TierArg {
     /// Calls may be replaced by the code they go to.
     pub fn inlines(self) -> bool {
         #[cfg(feature = "native")]
-        return self == TierArg::Opt;
+        return matches!(self, TierArg::Opt | TierArg::Adaptive);
         #[cfg(not(feature = "native"))]
         false
     }
 
-    fn best() -> Self {
+    /// Each function has the same machine code to the end.
+    pub fn has_steady_code(self) -> bool {
+        #[cfg(feature = "native")]
+        return matches!(self, TierArg::Baseline | TierArg::Opt);
+        #[cfg(not(feature = "native"))]
+        false
+    }
+
+    /// Without --tier.
+    pub fn best() -> Self {
         #[cfg(feature = "native")]
         return TierArg::Baseline;
         #[cfg(not(feature = "native"))]

@@ -1,12 +1,14 @@
 //! `vm dump FILE --stage STAGE [--function NAME]`: what each stage of the compiler makes of a program.
 
 #[cfg(feature = "native")]
-use super::args::CodeTier;
+use super::args::{CodeTier, ProfileCodeArg};
 use super::args::{DumpArgs, OptArgs, Stage};
 use super::compile::compile;
-use super::optimize::{decisions, optimize, time_table};
+use super::live::earlier;
+use super::optimize::{Job, decisions, time_table};
 use super::text;
 use crate::diag::Diagnostics;
+use crate::runtime::names;
 use crate::sema;
 use crate::source::{Origin, SourceMap};
 use crate::syntax::{self, Positions};
@@ -29,30 +31,52 @@ pub fn run(args: &DumpArgs) -> u8 {
 }
 
 /// Whether the flags go with the stage.
-fn fits(args: &DumpArgs) -> Result<(), &'static str> {
+fn fits(args: &DumpArgs) -> Result<(), String> {
     if args.function.is_some() && matches!(args.stage, Stage::Tokens | Stage::Ast) {
-        return Err("--function goes with the stages from ir on");
+        return Err("--function goes with the stages from ir on".into());
     }
     let optimizes = matches!(args.stage, Stage::Opt | Stage::Inline);
     #[cfg(feature = "native")]
     if args.tier.is_some() && !matches!(args.stage, Stage::Clif | Stage::Asm) {
-        return Err("--tier goes with the stages clif and asm");
+        return Err("--tier goes with the stages clif and asm".into());
+    }
+    #[cfg(feature = "native")]
+    match args.profile_code {
+        Some(_) if !matches!(args.stage, Stage::Clif | Stage::Asm) => return Err("--profile-code goes with the stages clif and asm".into()),
+        Some(ProfileCodeArg::Inlined) if args.tier != Some(CodeTier::Opt) => {
+            return Err("--profile-code inlined goes with --tier opt: no other tier inlines".into());
+        }
+        _ => {}
     }
     #[cfg(feature = "native")]
     let optimizes = optimizes || args.tier == Some(CodeTier::Opt);
     if args.opt != OptArgs::default() && !optimizes {
-        return Err("--inline, --passes and --time-passes go with the stages opt and inline, and with --tier opt");
+        return Err(
+            "--inline, --plan-in, --plan-out, --passes and --time-passes go with the stages opt and inline, and with --tier opt".into()
+        );
     }
-    Ok(())
+    if args.profile_in.is_some() && !args.opt.asks_profile() {
+        return Err("--profile-in goes with --inline dynamic, weak-static, cost-benefit and context: nothing else asks a profile".into());
+    }
+    args.opt.check(&args.file, args.profile_in.as_deref())
 }
 
 /// What the optimizer makes of the program.
-fn optimized(module: Module, args: &DumpArgs) -> Optimized {
-    let optimized = optimize(module, &args.opt, Probes::None, false);
+fn optimized(module: Module, map: &SourceMap, args: &DumpArgs) -> Result<Optimized, u8> {
+    #[cfg(feature = "native")]
+    let probes = if args.profile_code == Some(ProfileCodeArg::Inlined) { Probes::Inlined } else { Probes::None };
+    #[cfg(not(feature = "native"))]
+    let probes = Probes::None;
+    let read = |path| earlier(path, || names::program(&module, map), true);
+    let optimized = args.profile_in.as_deref().map(read).transpose().and_then(|profile| {
+        let job = Job { file: &args.file, map, args: &args.opt, profile: profile.as_ref(), probes, verify: false, warn: true };
+        job.optimize(module)
+    });
+    let optimized = optimized.map_err(text::fail)?;
     if args.opt.time_passes {
         text::complain(&time_table(&optimized));
     }
-    optimized
+    Ok(optimized)
 }
 
 /// Of the main file alone, also where it has errors (which are printed too).
@@ -77,7 +101,10 @@ fn ir(args: &DumpArgs) -> u8 {
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
     let name = args.function.as_deref();
     let (module, funcs) = if args.stage == Stage::Opt {
-        let optimized = optimized(compiled.module, args);
+        let optimized = match optimized(compiled.module, &compiled.map, args) {
+            Ok(optimized) => optimized,
+            Err(code) => return code,
+        };
         let funcs = selected_optimized(&optimized, name);
         (optimized.module, funcs)
     } else if name.is_none() {
@@ -102,7 +129,10 @@ fn inline(args: &DumpArgs) -> u8 {
         Ok(roots) => roots,
         Err(code) => return code,
     };
-    let optimized = optimized(compiled.module, args);
+    let optimized = match optimized(compiled.module, &compiled.map, args) {
+        Ok(optimized) => optimized,
+        Err(code) => return code,
+    };
     let shown = optimized.decisions.iter().filter(|d| roots.contains(&d.root));
     text::print(&decisions(&optimized.module, &compiled.map, shown))
 }
@@ -146,13 +176,19 @@ fn native(args: &DumpArgs) -> u8 {
     use crate::runtime::native::NativeEngine;
     use crate::runtime::{Runtime, RuntimeOptions};
     use jit::layout::Layout;
+    use jit::native::{Level, Options, Profiling};
     use std::sync::Arc;
 
     let Some(compiled) = compile(&args.file, false) else { return super::FAILURE };
     let optimize = args.tier == Some(CodeTier::Opt);
+    let profiling = match args.profile_code {
+        None => Profiling::Off,
+        Some(ProfileCodeArg::Calls) => Profiling::Calls,
+        Some(ProfileCodeArg::Inlined) => Profiling::Inlined,
+    };
     let name = args.function.as_deref();
     let (module, funcs) = if optimize {
-        let optimized = optimized(compiled.module, args);
+        let Ok(optimized) = optimized(compiled.module, &compiled.map, args) else { return super::FAILURE };
         let funcs = selected_optimized(&optimized, name);
         (optimized.module, funcs)
     } else {
@@ -164,8 +200,9 @@ fn native(args: &DumpArgs) -> u8 {
     let layout = Arc::new(Layout::new(&module));
     let dumped =
         Runtime::new(module, layout, Box::new(compiled.map), RuntimeOptions::default()).map_err(|e| e.to_string()).and_then(|runtime| {
-            let engine = NativeEngine::new(&runtime, jit::native::Options { optimize, ..jit::native::Options::default() })
-                .map_err(|e| e.to_string())?;
+            let level = if optimize { Level::Optimized } else { Level::Baseline };
+            let options = Options { level, profiling, ..Options::default() };
+            let engine = NativeEngine::new(&runtime, options).map_err(|e| e.to_string())?;
             let dump = |&f: &FuncId| match args.stage {
                 Stage::Clif => Ok(engine.inner().dump_clif(f)),
                 _ => engine.inner().dump_asm(f).map_err(|e| e.to_string()),

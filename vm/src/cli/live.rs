@@ -4,16 +4,19 @@
 
 use super::args::TierArg;
 use super::run::Tier;
-use super::sampling::{ModeArg, SamplingArgs};
-use crate::runtime::profiling::{Ledger, ProfileOptions, Profiler, Time};
+use super::sampling::{ModeArg, SamplingArgs, TriggerArg};
+#[cfg(feature = "native")]
+use crate::runtime::profiling::Stacks;
+use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Time};
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
 use profiler::collect::describe;
 use profiler::export::{self, Format};
 use profiler::profile::{Meta, Profile, Staleness};
 use profiler::program::Program;
-use profiler::report::Report;
-use profiler::samplers::Parameters;
+use profiler::report::{Inlined, Report};
+use profiler::samplers::{Length, Parameters};
+use profiler::tuning;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,16 +26,19 @@ use std::thread::JoinHandle;
 pub struct LiveArgs {
     #[command(flatten)]
     pub sampling: SamplingArgs,
-    /// Also count the calls that the optimizer has replaced by the code they go to; with --tier opt
+    /// Also count the calls that the optimizer has replaced by the code they go to; with --tier opt and --tier adaptive
     #[arg(long)]
     pub profile_inlined: bool,
     /// What ticks come from
     #[arg(long, value_enum, default_value_t)]
     pub clock: ClockArg,
+    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub counting: Option<CountingArg>,
     /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
     #[arg(long, value_name = "OUT")]
     pub profile_out: Option<PathBuf>,
-    /// An earlier profile, as .json or .folded; warns where the program has changed since
+    /// An earlier profile, as .json or .folded, for --inline; warns where the program has changed since
     #[arg(long, value_name = "FILE")]
     pub profile_in: Option<PathBuf>,
 }
@@ -44,6 +50,14 @@ pub enum ClockArg {
     Real,
     /// The calls that a thread makes, 100 million a second: a program with one thread has the same profile in each run
     Calls,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CountingArg {
+    /// All of them
+    Always,
+    /// Those in short windows of time, where there are so many that counting all would be felt
+    Windows,
 }
 
 /// What code has to do for a profile.
@@ -66,60 +80,82 @@ impl LiveArgs {
         self.profile_out.as_deref().map_or(Ok(()), check_output)?;
         let Some(mode) = self.mode() else {
             let stray = self.sampling.given().or(self.profile_inlined.then_some("--profile-inlined"));
-            let stray =
-                stray.or(self.profile_out.is_some().then_some("--profile-out")).or((self.clock == ClockArg::Calls).then_some("--clock"));
+            let stray = stray
+                .or(self.profile_out.is_some().then_some("--profile-out"))
+                .or(self.counting.is_some().then_some("--counting"))
+                .or((self.clock == ClockArg::Calls).then_some("--clock"));
             return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
         };
-        let counts_calls = self.parameters(mode)?.counts_calls();
+        let counts_calls = self.parameters(mode, tier)?.counts_calls();
         match (self.profile_inlined, tier.inlines()) {
             (true, _) if !counts_calls => Err("--profile-inlined needs a mode that counts calls, such as --trigger calls".into()),
             (false, _) if !counts_calls => Ok(Counting::Off),
             (false, _) => Ok(Counting::Calls),
             (true, true) => Ok(Counting::Inlined),
-            (true, false) => Err("--profile-inlined goes with --tier opt: no other tier inlines".into()),
+            (true, false) => Err("--profile-inlined goes with --tier opt and --tier adaptive: no other tier inlines".into()),
         }
     }
 
-    /// The earlier profile. Warns where it does not fit the program.
-    pub fn earlier(&self, program: impl FnOnce() -> Program) -> Result<Option<Profile>, String> {
-        let Some(path) = &self.profile_in else { return Ok(None) };
-        let earlier = export::read(path).map_err(|error| error.to_string())?;
-        let stale = Staleness::new(&earlier, &program());
-        if !stale.is_empty() {
-            super::text::complain(&format!("warning: {} is stale: {stale}\n", path.display()));
-        }
-        Ok(Some(earlier))
+    /// The earlier profile. `warn`: where it does not fit the program.
+    pub fn earlier(&self, program: impl FnOnce() -> Program, warn: bool) -> Result<Option<Profile>, String> {
+        self.profile_in.as_ref().map(|path| earlier(path, program, warn)).transpose()
     }
 
-    /// The same structure and program, but each call counted.
+    /// The same structure and program, compiled by the same earlier profile, but each call counted.
     pub fn exhaustive(&self) -> LiveArgs {
         let SamplingArgs { seed, structure, k, max_nodes, .. } = self.sampling;
         let sampling = SamplingArgs { profile: Some(ModeArg::Exhaustive), seed, structure, k, max_nodes, ..SamplingArgs::default() };
-        LiveArgs { sampling, profile_out: None, profile_in: None, ..self.clone() }
+        LiveArgs { sampling, counting: None, profile_out: None, ..self.clone() }
     }
 
     /// Who takes the samples; `None` without a mode.
-    pub fn profiler(&self, program: impl FnOnce() -> Program) -> Result<Option<Arc<Profiler>>, String> {
+    pub fn profiler(&self, tier: TierArg, program: impl FnOnce() -> Program) -> Result<Option<Arc<Profiler>>, String> {
         let Some(mode) = self.mode() else { return Ok(None) };
         let options = ProfileOptions {
-            parameters: self.parameters(mode)?,
+            parameters: self.parameters(mode, tier)?,
             structure: self.sampling.kind()?,
             max_nodes: self.sampling.max_nodes,
             time: match self.clock {
                 ClockArg::Real => Time::Real,
                 ClockArg::Calls => Time::Calls,
             },
+            counting: self.when(mode, tier)?,
             seed: self.sampling.seed,
         };
         Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
     }
 
+    /// When calls are counted.
+    fn when(&self, mode: ModeArg, tier: TierArg) -> Result<When, String> {
+        let goes = matches!(mode, ModeArg::Adaptive | ModeArg::Estimator)
+            && !self.asks_for_source()
+            && matches!(self.sampling.trigger, None | Some(TriggerArg::Calls))
+            && !matches!(self.sampling.interval, Some(Length::Time(_)));
+        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_steady_code();
+        match self.counting {
+            Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".into()),
+            Some(CountingArg::Windows) if !can => {
+                Err("--counting windows goes with --clock real, without --profile-inlined, with --tier baseline and --tier opt".into())
+            }
+            Some(CountingArg::Windows) => Ok(When::Windows),
+            None if goes && can && mode == ModeArg::Adaptive => Ok(When::Windows),
+            Some(CountingArg::Always) | None => Ok(When::Always),
+        }
+    }
+
+    fn asks_for_source(&self) -> bool {
+        self.sampling.reenable.is_some() || self.sampling.history.is_some()
+    }
+
     /// The mode with its numbers. Adaptive profiling is our own estimator, unless the arguments ask for the one of PLDI'06.
-    fn parameters(&self, mode: ModeArg) -> Result<Parameters, String> {
-        let asks_for_source = self.sampling.reenable.is_some() || self.sampling.history.is_some();
+    fn parameters(&self, mode: ModeArg, tier: TierArg) -> Result<Parameters, String> {
+        let estimator = match self.when(mode, tier)? {
+            When::Always => Parameters::estimator(),
+            When::Windows => Parameters::estimator_of(tuning::WINDOW_MEAN),
+        };
         let preset = match mode {
-            ModeArg::Adaptive if !asks_for_source => self.sampling.estimator(Parameters::estimator()),
-            ModeArg::Estimator => self.sampling.estimator(mode.preset()),
+            ModeArg::Adaptive if !self.asks_for_source() => self.sampling.estimator(estimator),
+            ModeArg::Estimator => self.sampling.estimator(estimator),
             _ => mode.preset(),
         };
         let parameters = self.sampling.parameters(preset)?;
@@ -130,15 +166,23 @@ impl LiveArgs {
     }
 }
 
+/// An earlier profile of a program. `warn`: where it does not fit.
+pub fn earlier(path: &Path, program: impl FnOnce() -> Program, warn: bool) -> Result<Profile, String> {
+    let earlier = export::read(path).map_err(|error| error.to_string())?;
+    if !warn {
+        return Ok(earlier);
+    }
+    let stale = Staleness::new(&earlier, &program());
+    if !stale.is_empty() {
+        super::text::complain(&format!("warning: {} is stale: {stale}\n", path.display()));
+    }
+    Ok(earlier)
+}
+
 /// What can be seen now of what would go wrong when the program is through.
 fn check_output(path: &Path) -> Result<(), String> {
     Format::of(path).map_err(|error| error.to_string())?;
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))
-        }
-        _ => Ok(()),
-    }
+    super::text::check_folder(path)
 }
 
 /// A profile, and what it took.
@@ -190,11 +234,12 @@ impl Session {
         let program = name.file_stem().unwrap_or_default().to_string_lossy().into();
         let meta = Meta { program, parameters, clock, duration, ..described };
         let profile = ledger.collector.profile(meta, ledger.program.clone(), counters.calls).map_err(|error| error.to_string())?;
-        let mut report = Report::new(&profile, &counters, ledger.collector.size(), top);
+        let mut report = Report::new(&profile, &counters, &ledger.collector.collected(counters.calls), top);
         report.nanoseconds = elapsed.as_nanos() as f64;
         report.cost = 100.0 * self.profiler.spent().as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         report.slow_paths = Some(self.profiler.spent().as_nanos() as f64);
         report.organizer = (!ledger.organizer.is_zero()).then_some(ledger.organizer.as_nanos() as f64);
+        report.inlined = inlined(&ledger, tier, counting);
         report.notes = self.notes(&ledger, tier, counting);
         Ok(Profiled { profile, report })
     }
@@ -207,6 +252,14 @@ impl Session {
         if !self.profiler.options().parameters.counts_calls() {
             notes.push("calls were not counted: how many there were is a guess from the pace of bursts, too low where calls are very frequent; shares are better, errors know nothing of it".into());
         }
+        let counters = self.profiler.counters();
+        if counters.windows > 0 && counters.calls_counted < counters.calls {
+            let share = 100.0 * counters.calls_counted as f64 / counters.calls as f64;
+            notes.push(format!(
+                "calls were counted in {} windows of time, {share:.2} % of them; how many there were in between follows from the time",
+                counters.windows
+            ));
+        }
         if let Some(source) = self.profiler.call_source() {
             notes.push(format!("call densities come from {source}"));
         }
@@ -214,10 +267,26 @@ impl Session {
             notes.push(format!("{} records fitted to nothing; this is a bug", ledger.lost));
         }
         if tier.inlines() && counting != Counting::Inlined {
-            notes.push("calls that the optimizer inlined are not counted; --profile-inlined counts them".into());
+            notes.push(
+                "calls that the optimizer inlined are not counted; --profile-inlined counts them, vm profile --check tells their share"
+                    .into(),
+            );
         }
         notes
     }
+}
+
+/// What can be seen of calls that are not counted since they were inlined, where that is so.
+#[cfg(feature = "native")]
+fn inlined(ledger: &Ledger, tier: TierArg, counting: Counting) -> Option<Inlined> {
+    let Stacks { calls, frames, inlined } = ledger.stacks;
+    let is_asked = tier.inlines() && counting != Counting::Inlined && frames > 0;
+    is_asked.then(|| Inlined { share: 100.0 * inlined as f64 / frames as f64, frames, calls })
+}
+
+#[cfg(not(feature = "native"))]
+fn inlined(_: &Ledger, _: TierArg, _: Counting) -> Option<Inlined> {
+    None
 }
 
 /// Writes the profile. Gives the exit code: the program's own if that says something.

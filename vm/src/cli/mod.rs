@@ -1,6 +1,7 @@
 //! The command line: arguments in, exit code out. 0 or the program's own code, 1 for an uncaught error, 2 for wrong usage and programs that do not compile.
 
 mod args;
+mod bench;
 mod check;
 mod compile;
 mod dump;
@@ -9,12 +10,14 @@ mod live;
 mod optimize;
 #[cfg(feature = "native")]
 mod perf_map;
+mod policy;
 mod profile;
 mod profiles;
 mod progress;
 mod replay;
 mod report;
 mod run;
+mod run_stats;
 mod sampling;
 mod text;
 mod trace;
@@ -48,6 +51,7 @@ fn dispatch(command: Command) -> u8 {
     match command {
         Command::Run(args) => run::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Bench(args) => bench::run(&args),
         Command::Trace(args) => trace::run(args),
         Command::Replay(args) => replay::run(&args),
         Command::Diff(args) => profiles::compare(&args),

@@ -1,24 +1,74 @@
 //! The optimizer as the command line drives it, and what it reports: time by pass, decisions by reason, every decision with its evidence.
 //!
-//! In: a lowered module and the flags. Out: [`Optimized`]; text.
+//! In: a lowered module and the flags. Out: [`Optimized`], and the plan as a file; text.
 
-use super::args::{InlineArg, OptArgs};
-use crate::runtime::Symbols;
+use super::args::OptArgs;
+use super::policy::Policy;
+use crate::runtime::{Symbols, names};
 use crate::source::SourceMap;
 use jit::ir::{CallSiteId, FuncId, Module};
 use jit::opt::{self, Optimized, Options, PassSet, Probes, Timing};
-use profiler::oracle::{InlineDecision, NoInlining, Oracle, StaticOracle, Verdict};
+#[cfg(feature = "native")]
+use profiler::oracle::Oracle;
+use profiler::oracle::{Certainty, Evidence, InlineDecision, Verdict};
+use profiler::plan::{self, About, Plan, Recorder};
+use profiler::profile::Profile;
+use profiler::program::Program;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
+#[cfg(feature = "native")]
+use std::sync::Arc;
 
-/// `verify`: check the code after each pass, also in release builds.
-pub fn optimize(module: Module, args: &OptArgs, probes: Probes, verify: bool) -> Optimized {
-    let oracle: &dyn Oracle = match args.inline.unwrap_or(InlineArg::Static) {
-        InlineArg::None => &NoInlining,
-        InlineArg::Static => &StaticOracle::default(),
-    };
-    let options = Options { passes: args.passes.unwrap_or(PassSet::ALL), verify: verify || cfg!(debug_assertions), probes };
-    opt::optimize(module, oracle, &options)
+/// A program to optimize.
+pub struct Job<'a> {
+    pub file: &'a Path,
+    pub map: &'a SourceMap,
+    pub args: &'a OptArgs,
+    /// What `--profile-in` names.
+    pub profile: Option<&'a Profile>,
+    pub probes: Probes,
+    /// Check the code after each pass, also in release builds.
+    pub verify: bool,
+    /// Say where a plan does not fit the program.
+    pub warn: bool,
+}
+
+impl Job<'_> {
+    /// Writes the plan, too.
+    pub fn optimize(&self, module: Module) -> Result<Optimized, String> {
+        let Job { file, args, .. } = *self;
+        let program = self.program(&module);
+        let Policy { oracle, name } = self.policy(&program)?;
+        let options = self.options();
+        let Some(path) = &args.plan_out else { return Ok(opt::optimize(module, &*oracle, &options)) };
+        let recorder = Recorder::new(&*oracle);
+        let optimized = opt::optimize(module, &recorder, &options);
+        let about = About { program: file.file_stem().unwrap_or_default().to_string_lossy().into(), policy: name };
+        let plan = Plan::from_recorder(about, &program, recorder).map_err(|error| error.to_string())?;
+        plan::write(&plan, path).map_err(|error| format!("{error}\nhint: choose another file with --plan-out"))?;
+        Ok(optimized)
+    }
+
+    /// The program's names, if the policy looks them up: they take time and memory.
+    fn program(&self, module: &Module) -> Program {
+        if self.args.needs_names() { names::program(module, self.map) } else { Program::default() }
+    }
+
+    fn policy(&self, program: &Program) -> Result<Policy, String> {
+        Policy::new(self.args, self.file, self.profile, program, self.warn)
+    }
+
+    /// Who decides what is inlined while the program runs.
+    #[cfg(feature = "native")]
+    pub fn oracle(&self, module: &Module) -> Result<Arc<dyn Oracle>, String> {
+        Ok(self.policy(&self.program(module))?.oracle.into())
+    }
+
+    pub fn options(&self) -> Options {
+        let passes = self.args.passes.unwrap_or(PassSet::ALL);
+        Options { passes, verify: self.verify || cfg!(debug_assertions), probes: self.probes }
+    }
 }
 
 /// `--time-passes`: what took longest first.
@@ -44,8 +94,8 @@ pub fn verdicts<'a>(decisions: impl Iterator<Item = &'a InlineDecision>) -> BTre
     counts
 }
 
-/// `--stage inline`: a paragraph for each function, a line for each call in it that could be inlined: the decision, the reason, the callee with its size in SSA instructions, and the positions of the call and of those
-/// around it that were inlined before, innermost first.
+/// `--stage inline`: a paragraph for each function, a line for each call in it that could be inlined: the decision, the reason, the callee with its size in SSA instructions, of how many it is one behind tests of the class, and the positions of the call and of those
+/// around it that were inlined before, innermost first. Where a profile was asked, a second line says what it knows of the call, and what decided.
 pub fn decisions<'a>(module: &Module, map: &SourceMap, decisions: impl Iterator<Item = &'a InlineDecision> + Clone) -> String {
     let mut roots: Vec<(FuncId, Vec<&InlineDecision>)> = Vec::new();
     for decision in decisions.clone() {
@@ -61,7 +111,12 @@ pub fn decisions<'a>(module: &Module, map: &SourceMap, decisions: impl Iterator<
             let (word, _) = d.verdict.reason();
             let what = if d.verdict.is_inlined() { "inline" } else { "call" };
             let chain: Vec<String> = [d.site].iter().chain(d.chain.iter().rev()).map(|&site| place(module, map, site)).collect();
-            _ = writeln!(out, "  {what:<7}{word:<17}{:>5}  {}  {}", d.callee_size, module.funcs[d.callee].name, chain.join(" < "));
+            let of = match d.certainty {
+                Certainty::Only => String::new(),
+                Certainty::Guarded { targets } => format!(" (1 of {targets} targets)"),
+            };
+            _ = writeln!(out, "  {what:<7}{word:<17}{:>5}  {}{of}  {}", d.callee_size, module.funcs[d.callee].name, chain.join(" < "));
+            d.evidence.iter().for_each(|evidence| _ = writeln!(out, "{:>32}{}", "", told(evidence)));
         }
         out.push('\n');
     }
@@ -70,6 +125,26 @@ pub fn decisions<'a>(module: &Module, map: &SourceMap, decisions: impl Iterator<
         _ = writeln!(out, "{count:>7} {} {word}: {clause}", if verdict.is_inlined() { "inlined," } else { "called, " });
     }
     out
+}
+
+/// What the profile knows of the call, and the comparison that decided.
+fn told(Evidence { seen, comparison, .. }: &Evidence) -> String {
+    let error = seen.share_error().map_or("?".into(), |error| short(100.0 * error));
+    let context = match seen.context {
+        0 => String::new(),
+        1 => " behind 1 call".into(),
+        calls => format!(" behind {calls} calls"),
+    };
+    let (weight, share) = (short(seen.weight), short(100.0 * seen.share()));
+    let (quantity, value, threshold) = (comparison.quantity.name(), short(comparison.value), short(comparison.threshold));
+    format!("weight {weight}{context}, {share} ± {error} % of all calls; {quantity}: {value}, threshold {threshold}")
+}
+
+/// With three digits, and all before the point.
+fn short(number: f64) -> String {
+    const MOST: i32 = 9;
+    let digits = if number == 0.0 { 0 } else { (2 - number.abs().log10().floor() as i32).clamp(0, MOST) };
+    format!("{number:.*}", digits as usize)
 }
 
 fn place(module: &Module, map: &SourceMap, site: CallSiteId) -> String {

@@ -1,6 +1,6 @@
 //! `vm profile FILE`: a profiled run, and what there is to see in it.
 //!
-//! In: a program. Out: its own output, then the report on stdout; the profile as a file where that is asked for. The exit code is the program's.
+//! In: a program. Out: its own output, then the report on stdout, beginning with a line of its own; the profile as a file where that is asked for. The exit code is the program's.
 
 use super::args::{ProfileArgs, RunArgs};
 use super::live::{self, LiveArgs, Profiled};
@@ -25,17 +25,19 @@ pub fn run(mut args: ProfileArgs) -> u8 {
 
 /// Gives the exit code: the program's own if that says something.
 fn report(args: &ProfileArgs, finished: Finished) -> u8 {
-    let Finished { code, stats, profiled, earlier } = finished;
-    let Some(Profiled { profile, mut report }) = profiled else { return code };
+    let recorded = finished.write_record(&args.run, 0);
+    let Finished { code, stats, profiled, is_in_line, earlier, .. } = finished;
+    let Some(Profiled { profile, mut report }) = profiled else { return if code == 0 { recorded } else { code } };
     if args.run.stats {
         text::complain(&stats);
     }
     report.diff = earlier.map(|earlier| diff(&earlier, &profile, &DiffOptions { changes: args.top, ..DiffOptions::default() }));
     let checked = if args.check { check(&args.run, code, &mut report, &profile) } else { Ok(()) };
-    let printed = if args.json { text::print(&(report.to_json() + "\n")) } else { text::print(&report.to_string()) };
+    let start = if is_in_line { "\n" } else { "" };
+    let printed = if args.json { text::print(&format!("{start}{}\n", report.to_json())) } else { text::print(&format!("{start}{report}")) };
     let checked = checked.map_or_else(Refused::tell, |()| 0);
     let written = args.run.live.profile_out.as_ref().map_or(0, |path| live::write(&profile, path, 0));
-    [code, printed, checked, written].into_iter().find(|&code| code != 0).unwrap_or(0)
+    [code, printed, checked, written, recorded].into_iter().find(|&code| code != 0).unwrap_or(0)
 }
 
 /// Compares with a run in which each call is counted, and where calls were inlined and not counted, tells how many.
@@ -67,7 +69,8 @@ fn quiet(mut args: RunArgs) -> RunArgs {
     #[cfg(feature = "native")]
     {
         args.opt.time_passes = false;
-        // The file is of the first run's code.
+        // The files are of the first run's code.
+        args.opt.plan_out = None;
         args.perf_map = false;
     }
     args

@@ -52,7 +52,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let Some(measured) = runs.next().transpose()? else { return Ok(super::FAILURE) };
     let exact = runs.next().transpose()?;
 
-    let mut report = Report::new(&measured.profile, &measured.summary.counters, measured.size, args.top);
+    let mut report = Report::new(&measured.profile, &measured.summary.counters, &measured.collected, args.top);
     (report.nanoseconds, report.cost) = (measured.summary.nanoseconds, 100.0 * measured.summary.share());
     let accuracy = exact.map(|exact| Accuracy::new(&measured.profile, &exact.profile, &DiffOptions::default().thresholds));
     report.accuracy = accuracy.transpose().map_err(|error| error.to_string())?;
@@ -173,7 +173,7 @@ struct Run {
 struct Measured {
     profile: Profile,
     summary: Summary,
-    size: collect::Size,
+    collected: collect::Collected,
 }
 
 impl Run {
@@ -200,6 +200,7 @@ impl Run {
         let meta = Meta { program: name.into(), clock, duration, ..described };
         let program = source.reader.program().clone();
         let profile = self.collector.profile(meta, program, summary.counters.calls).map_err(|error| error.to_string())?;
-        Ok(Measured { profile, summary, size: self.collector.size() })
+        let collected = self.collector.collected(summary.counters.calls);
+        Ok(Measured { profile, summary, collected })
     }
 }

@@ -3,6 +3,8 @@
 use super::optimize::verdicts;
 use super::run::Tier;
 use crate::runtime::Runtime;
+#[cfg(feature = "native")]
+use crate::runtime::adaptive::Summary;
 use jit::opt::Optimized;
 use std::fmt::Write;
 use std::time::Duration;
@@ -29,6 +31,17 @@ pub fn stats(times: &[(&'static str, Duration)], optimized: Option<&Optimized>, 
     out
 }
 
+/// What the adaptive tier has compiled.
+#[cfg(feature = "native")]
+pub fn adaptive(summary: &Summary) -> String {
+    let mut out = String::new();
+    row(&mut out, "adaptive.functions", &summary.functions.to_string(), "functions compiled with optimization");
+    row(&mut out, "adaptive.loops", &summary.loops.to_string(), "loops compiled for calls that stood in them");
+    row(&mut out, "adaptive.refused", &summary.refused.to_string(), "functions and loops for which there can be no such code");
+    row(&mut out, "adaptive.time", &millis(summary.time.as_nanos() as u64), "that the compile thread has worked beside the program");
+    out
+}
+
 fn opt_rows(out: &mut String, optimized: &Optimized) {
     row(out, "opt.time", &millis(optimized.total.as_nanos() as u64), "time in the optimizer, inlining included");
     row(out, "opt.inlining", &millis(optimized.inlining.time.as_nanos() as u64), "of it, in the inliner itself");
@@ -43,8 +56,9 @@ fn opt_rows(out: &mut String, optimized: &Optimized) {
 fn native_rows(out: &mut String, tier: &Tier) {
     let Tier::Native(engine) = tier else { return };
     let stats = engine.inner().stats();
-    row(out, "native.functions", &stats.functions.to_string(), "functions compiled to machine code");
-    row(out, "native.compile", &millis(stats.compile_nanos), "time in Cranelift and its lowering");
+    let compiled = stats.compiled();
+    row(out, "native.functions", &compiled.versions.to_string(), "functions compiled to machine code");
+    row(out, "native.compile", &millis(compiled.nanos), "time in Cranelift and its lowering");
     row(out, "native.code", &bytes(stats.code_bytes), "machine code");
     row(out, "native.tables", &bytes(stats.table_bytes), "tables that describe it: traps, frames, positions");
 }

@@ -5,20 +5,32 @@ use super::args::OptArgs;
 use super::args::{RunArgs, TierArg};
 use super::compile::{Compiled, compile};
 use super::live::{Counting, Profiled, Session};
+#[cfg(feature = "native")]
+use super::optimize::Job;
+use super::run_stats::RunStats;
 use super::{live, report, text};
+#[cfg(feature = "native")]
+use crate::runtime::adaptive::{self, Controller};
 #[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
 use crate::runtime::{Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
+use crate::source::SourceMap;
+#[cfg(feature = "native")]
+use jit::ir::{Block, Function};
 use jit::ir::{FuncId, Module};
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::Profiling;
+use jit::native::{Level, Osr, Profiling};
 use jit::opt::Optimized;
 #[cfg(feature = "native")]
-use jit::opt::Probes;
+use jit::opt::osr::enter_at;
+#[cfg(feature = "native")]
+use jit::opt::{self, Probes};
+#[cfg(feature = "native")]
+use profiler::oracle::Oracle;
 use profiler::profile::Profile;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The program's exit code.
 pub fn run(args: RunArgs) -> u8 {
@@ -30,9 +42,10 @@ pub fn run(args: RunArgs) -> u8 {
         text::complain(&finished.stats);
         finished.profiled.iter().for_each(|profiled| text::complain(&format!("\n{}", profiled.report)));
     }
+    let code = finished.write_record(&args, finished.code);
     match (finished.profiled, &args.live.profile_out) {
-        (Some(profiled), Some(path)) => live::write(&profiled.profile, path, finished.code),
-        _ => finished.code,
+        (Some(profiled), Some(path)) => live::write(&profiled.profile, path, code),
+        _ => code,
     }
 }
 
@@ -40,9 +53,23 @@ pub fn run(args: RunArgs) -> u8 {
 pub struct Finished {
     pub code: u8,
     pub stats: String,
+    pub record: RunStats,
     pub profiled: Option<Profiled>,
+    /// What the program printed, as far as it is shown, ends within a line.
+    pub is_in_line: bool,
     /// What `--profile-in` names.
     pub earlier: Option<Profile>,
+}
+
+impl Finished {
+    /// `--stats-out`. Gives the exit code: this one if that says something.
+    pub fn write_record(&self, args: &RunArgs, code: u8) -> u8 {
+        let Some(path) = &args.stats_out else { return code };
+        self.record.write(path).map_or_else(
+            |error| live::failed(format!("{error}\nhint: the program has run all the same; choose another file with --stats-out"), code),
+            |()| code,
+        )
+    }
 }
 
 /// What of a program's output is let through.
@@ -79,23 +106,40 @@ impl From<String> for Refused {
 /// Compiles and runs a program.
 pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Refused> {
     let counting = args.live.counting(args.tier)?;
+    args.stats_out.as_deref().map_or(Ok(()), text::check_folder)?;
+    #[cfg(feature = "native")]
+    check_opt(args)?;
     #[cfg(feature = "native")]
     if args.perf_map && args.tier == TierArg::Interp {
         return Err("--perf-map goes with --tier baseline and --tier opt: the interpreter makes no machine code".to_owned().into());
     }
     let Compiled { map, module, times } = compile(&args.file, args.verify).ok_or(Refused::Shown)?;
-    let earlier = args.live.earlier(|| names::program(&module, &map))?;
+    let earlier = args.live.earlier(|| names::program(&module, &map), shown != Shown::Nothing)?;
     let start = Instant::now();
-    let (module, optimized) = optimize(module, args, counting)?;
-    let profiler = args.live.profiler(|| names::program(&module, &map))?;
+    let (module, optimized) = optimize(module, &map, args, counting, earlier.as_ref(), shown)?;
+    let profiler = args.live.profiler(args.tier, || names::program(&module, &map))?;
+    #[cfg(feature = "native")]
+    let inlining = match args.tier {
+        TierArg::Adaptive => {
+            let job = job(&map, args, counting, earlier.as_ref(), shown);
+            Some((job.oracle(&module)?, job.options()))
+        }
+        _ => None,
+    };
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let options = RuntimeOptions { profiler: profiler.clone(), ..options(args, shown) };
+    #[cfg(feature = "native")]
+    let options = RuntimeOptions { adaptive: (args.tier == TierArg::Adaptive).then(Arc::default), ..options };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
     let engine = engine(args, &runtime, ahead, counting)?;
     let session = profiler.map(|profiler| Session::start(&profiler, &engine)).transpose()?;
+    #[cfg(feature = "native")]
+    let controller = controller(&runtime, &engine, inlining)?;
     let status = runtime.run_main(engine.clone().start()).map_err(|e| e.to_string())?;
+    #[cfg(feature = "native")]
+    let compiled = controller.map(|controller| finish(controller, &runtime)).transpose()?;
     #[cfg(feature = "native")]
     if let (true, Tier::Native(native)) = (args.perf_map, &engine) {
         super::perf_map::write(native);
@@ -106,21 +150,47 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
         Ok(profiled) => (profiled, status.code),
         Err(message) => (None, live::failed(message, status.code)),
     };
-    let stats = report::stats(&times, optimized.as_ref(), &runtime, &engine, start.elapsed());
-    Ok(Finished { code, stats, profiled, earlier })
+    let elapsed = start.elapsed();
+    let stats = report::stats(&times, optimized.as_ref(), &runtime, &engine, elapsed);
+    #[cfg(feature = "native")]
+    let stats = compiled.iter().fold(stats, |stats, compiled| stats + &report::adaptive(compiled));
+    let calls = profiled.as_ref().filter(|_| counting != Counting::Off).and_then(|p| p.report.counters.get("calls").copied());
+    let record = RunStats { exit_code: status.code, calls, ..RunStats::new(&times, optimized.as_ref(), &runtime, &engine, elapsed) };
+    let is_in_line = shown == Shown::All && runtime.output_ends_in_line();
+    Ok(Finished { code, stats, record, profiled, is_in_line, earlier })
+}
+
+/// Whether the optimizer's flags go with the tier, and have what they need.
+#[cfg(feature = "native")]
+fn check_opt(args: &RunArgs) -> Result<(), String> {
+    match args.tier {
+        TierArg::Opt => args.opt.check(&args.file, args.live.profile_in.as_deref()),
+        _ if args.opt == OptArgs::default() => Ok(()),
+        TierArg::Adaptive if args.opt.time_passes || args.opt.plan_out.is_some() => {
+            Err("--plan-out and --time-passes go with --tier opt".into())
+        }
+        TierArg::Adaptive => args.opt.check(&args.file, args.live.profile_in.as_deref()),
+        _ => {
+            Err("--inline, --plan-in and --passes go with --tier opt and --tier adaptive, --plan-out and --time-passes with --tier opt"
+                .into())
+        }
+    }
 }
 
 /// The module for the tier, and what was left of optimizing it but the module.
 #[cfg(feature = "native")]
-fn optimize(module: Module, args: &RunArgs, counting: Counting) -> Result<(Module, Option<Optimized>), String> {
+fn optimize(
+    module: Module,
+    map: &SourceMap,
+    args: &RunArgs,
+    counting: Counting,
+    profile: Option<&Profile>,
+    shown: Shown,
+) -> Result<(Module, Option<Optimized>), String> {
     if args.tier != TierArg::Opt {
-        if args.opt != OptArgs::default() {
-            return Err("--inline, --passes and --time-passes go with --tier opt".into());
-        }
         return Ok((module, None));
     }
-    let probes = if counting == Counting::Inlined { Probes::Inlined } else { Probes::None };
-    let mut optimized = super::optimize::optimize(module, &args.opt, probes, args.verify);
+    let mut optimized = job(map, args, counting, profile, shown).optimize(module)?;
     if args.opt.time_passes {
         text::complain(&super::optimize::time_table(&optimized));
     }
@@ -128,8 +198,48 @@ fn optimize(module: Module, args: &RunArgs, counting: Counting) -> Result<(Modul
     Ok((module, Some(optimized)))
 }
 
+/// What the optimizer has to know.
+#[cfg(feature = "native")]
+fn job<'a>(map: &'a SourceMap, args: &'a RunArgs, counting: Counting, profile: Option<&'a Profile>, shown: Shown) -> Job<'a> {
+    let probes = probes(counting);
+    Job { file: &args.file, map, args: &args.opt, profile, probes, verify: args.verify, warn: shown != Shown::Nothing }
+}
+
+#[cfg(feature = "native")]
+fn probes(counting: Counting) -> Probes {
+    if counting == Counting::Inlined { Probes::Inlined } else { Probes::None }
+}
+
+/// The compile thread of the adaptive tier.
+#[cfg(feature = "native")]
+fn controller(runtime: &Runtime, tier: &Tier, inlining: Option<(Arc<dyn Oracle>, opt::Options)>) -> Result<Option<Controller>, String> {
+    let (Some(adaptive), Tier::Native(engine)) = (&runtime.options.adaptive, tier) else { return Ok(None) };
+    let (oracle, options) = inlining.expect("the adaptive tier inlines");
+    let policy = Box::new(move || oracle.clone());
+    let started = adaptive::start(adaptive.clone(), engine.clone(), runtime.module.clone(), options, runtime.options.tick, policy);
+    started.map(Some).map_err(|error| format!("cannot start the compile thread: {error}"))
+}
+
+/// The program has ended: what was compiled for it.
+#[cfg(feature = "native")]
+fn finish(controller: Controller, runtime: &Runtime) -> Result<adaptive::Summary, String> {
+    runtime.options.adaptive.iter().for_each(|adaptive| adaptive.close());
+    let summary = controller.summary();
+    if controller.has_failed() {
+        return Err("the compile thread has failed; this is a bug".into());
+    }
+    Ok(summary)
+}
+
 #[cfg(not(feature = "native"))]
-fn optimize(module: Module, _: &RunArgs, _: Counting) -> Result<(Module, Option<Optimized>), String> {
+fn optimize(
+    module: Module,
+    _: &SourceMap,
+    _: &RunArgs,
+    _: Counting,
+    _: Option<&Profile>,
+    _: Shown,
+) -> Result<(Module, Option<Optimized>), String> {
     Ok((module, None))
 }
 
@@ -140,8 +250,20 @@ fn options(args: &RunArgs, shown: Shown) -> RuntimeOptions {
         gc_stress: std::num::NonZeroU32::new(args.gc_stress),
         verify_heap: args.verify,
         gc_log: args.gc_log,
+        repeat: args.repeat,
+        tick: tick(args.tier),
         ..args.memory.options(&args.args)
     }
+}
+
+/// Between ticks of the timer.
+fn tick(tier: TierArg) -> Duration {
+    #[cfg(feature = "native")]
+    if tier == TierArg::Adaptive {
+        return crate::runtime::tuning::ADAPTIVE_TICK;
+    }
+    _ = tier;
+    RuntimeOptions::default().tick
 }
 
 /// The tier that runs a program, kept for its statistics.
@@ -168,10 +290,16 @@ fn engine(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
     match args.tier {
         TierArg::Interp => Ok(Tier::Interp(Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, args.memory.stack())))),
         #[cfg(feature = "native")]
-        TierArg::Baseline | TierArg::Opt => {
+        TierArg::Baseline | TierArg::Opt | TierArg::Adaptive => {
             native(args, runtime, ahead, counting).map(|e| Tier::Native(Arc::new(e))).map_err(|e| e.to_string())
         }
     }
+}
+
+/// What goes on for a loop where every one is left.
+#[cfg(feature = "native")]
+fn leave_loop(module: &Module, func: FuncId, block: Block) -> Option<Function> {
+    enter_at(module, &module.funcs[func], block)
 }
 
 #[cfg(feature = "native")]
@@ -180,11 +308,16 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
         polls: !args.no_polls,
         inline_alloc: args.gc_stress == 0,
         verify: args.verify || cfg!(debug_assertions),
-        optimize: args.tier == TierArg::Opt,
+        level: if args.tier == TierArg::Opt { Level::Optimized } else { Level::Baseline },
         profiling: match counting {
             Counting::Off => Profiling::Off,
             Counting::Calls => Profiling::Calls,
             Counting::Inlined => Profiling::Inlined,
+        },
+        osr: match args.tier {
+            _ if args.osr_stress => Osr::Always(leave_loop),
+            TierArg::Adaptive => Osr::Installed,
+            _ => Osr::Off,
         },
         ..jit::native::Options::default()
     };

@@ -17,7 +17,7 @@ pub struct SamplingArgs {
     pub profile: Option<ModeArg>,
     /// From one tick to the next, with a unit such as 4ms; for the estimator without a timer, calls from burst to burst in the mean
     ///
-    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 0.2ms with --trigger timer, and 1ms with --trigger clock.
+    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 4000 where they are counted in windows, 0.2ms with --trigger timer, and 1ms with --trigger clock.
     #[arg(long, value_name = "TIME", value_parser = parse_length)]
     pub interval: Option<Length>,
     /// Samples that cbs takes at a tick, by default 8
@@ -158,8 +158,7 @@ impl SamplingArgs {
         match (self.trigger, self.interval) {
             (Some(TriggerArg::Clock), _) => Parameters::clocked_estimator(),
             (Some(TriggerArg::Timer), _) => Parameters::timed_estimator(),
-            (Some(TriggerArg::Calls), _) | (None, Some(Length::Calls(_))) => Parameters::estimator(),
-            (None, _) => preset,
+            (Some(TriggerArg::Calls) | None, _) => preset,
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::diag::Diagnostics;
 use crate::source::SourceMap;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 /// What a shell shows for a process that SIGPIPE ended: a reader that went away is no error worth a word.
 const CLOSED: u8 = 141;
@@ -26,6 +27,16 @@ pub fn complain(text: &str) {
 pub fn fail(error: impl std::fmt::Display) -> u8 {
     complain(&format!("error: {error}\n"));
     super::FAILURE
+}
+
+/// What can be seen now of why a file could not be written later.
+pub fn check_folder(path: &Path) -> Result<(), String> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints errors of the front end to stderr, coloured on a terminal unless `NO_COLOR` is set.

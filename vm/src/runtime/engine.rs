@@ -31,6 +31,12 @@ pub trait Engine: Frames + Send + Sync {
     fn samples_at_yield_points(&self) -> bool {
         false
     }
+
+    /// Lets calls go to code that counts them, or to code that does not, as far as there are both.
+    fn count_calls(&self, _counts: bool) {}
+
+    /// Makes code that does not count for what has only code that does. May take long.
+    fn complete_twins(&self) {}
 }
 
 /// The reference interpreter as an engine.

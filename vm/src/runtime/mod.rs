@@ -5,6 +5,7 @@
 pub mod metrics;
 pub mod tuning;
 
+pub mod iterations;
 pub mod program;
 
 pub mod classes;
@@ -15,6 +16,8 @@ pub mod safepoint;
 pub mod thread;
 mod threads;
 
+#[cfg(feature = "native")]
+pub mod adaptive;
 pub mod engine;
 mod host;
 pub mod names;
@@ -41,6 +44,7 @@ mod tests;
 
 pub use engine::{Engine, Frames, InterpreterEngine};
 pub use input::Input;
+pub use iterations::Iteration;
 pub use metrics::{Metrics, Row};
 pub use output::Output;
 pub use program::{End, ExitStatus, Runtime, RuntimeOptions, StartError};

@@ -1,5 +1,6 @@
 //! Machine code as an [`Engine`]: the runtime's functions in C form for compiled code, and compiled code's frames for the runtime.
 
+use super::classes::ClassTable;
 use super::engine::{Engine, Frames};
 use super::program::Runtime;
 use super::thread::{Ref, Thread};
@@ -10,17 +11,20 @@ use jit::ir::{ClassId, FuncId, Loc, StrId};
 use jit::native::{self, Addresses, NativeError, Options, RuntimeFns};
 use jit::trap::{Thrown, Trap};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Compiled code of one runtime's program.
 pub struct NativeEngine {
     engine: native::Engine,
+    /// Holds the virtual tables, which the engine writes: other threads may do so until after the runtime is gone.
+    _classes: Arc<ClassTable>,
 }
 
 impl NativeEngine {
     pub fn new(runtime: &Runtime, options: Options) -> Result<NativeEngine, NativeError> {
         let addresses = addresses(runtime);
         let engine = native::Engine::new(runtime.module.clone(), runtime.layout.clone(), addresses, functions(), options)?;
-        Ok(NativeEngine { engine })
+        Ok(NativeEngine { engine, _classes: runtime.classes.clone() })
     }
 
     /// Compiles these before they are called. What cannot be compiled throws when it is called.
@@ -68,6 +72,14 @@ impl Engine for NativeEngine {
 
     fn samples_at_yield_points(&self) -> bool {
         true
+    }
+
+    fn count_calls(&self, counts: bool) {
+        self.engine.count_calls(counts);
+    }
+
+    fn complete_twins(&self) {
+        self.engine.complete_twins();
     }
 }
 

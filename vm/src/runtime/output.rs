@@ -71,6 +71,8 @@ pub struct Stream {
     buffer: Vec<u8>,
     by_line: bool,
     closed: bool,
+    /// The last byte of all is no line break.
+    is_in_line: bool,
 }
 
 impl Stream {
@@ -80,6 +82,7 @@ impl Stream {
             return false;
         }
         parts.iter().for_each(|p| self.buffer.extend_from_slice(p));
+        self.is_in_line = self.buffer.last().map_or(self.is_in_line, |&last| last != b'\n');
         self.buffer.len() >= tuning::OUTPUT_BUFFER || self.by_line && parts.iter().any(|p| p.contains(&b'\n'))
     }
 
@@ -98,7 +101,10 @@ impl Stream {
 impl Writers {
     pub fn new(output: &Output, errors: &Output) -> Writers {
         let by_line = output.is_terminal();
-        Writers { out: Mutex::new(Stream { output: output.clone(), buffer: Vec::new(), by_line, closed: false }), errors: errors.clone() }
+        Writers {
+            out: Mutex::new(Stream { output: output.clone(), buffer: Vec::new(), by_line, closed: false, is_in_line: false }),
+            errors: errors.clone(),
+        }
     }
 
     /// The output stream if nobody else writes now.
@@ -108,6 +114,11 @@ impl Writers {
             Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// What was printed ends within a line, or a write is under way that never ends.
+    pub fn is_in_line(&self) -> bool {
+        self.try_out().is_none_or(|out| out.is_in_line)
     }
 
     /// Waits for the output stream; the caller is Blocked, or ends the program.

@@ -3,10 +3,13 @@
 //! In: a lowered [`Module`], [`Symbols`], [`RuntimeOptions`], an [`Engine`]. Out: output, and an [`ExitStatus`]. Any number of runtimes may exist in one process; they share nothing.
 //! Every program thread, the main one included, is an OS thread with a stack of its own; [`Runtime::run_main`] waits for them on the caller's thread, which never runs program code.
 
+#[cfg(feature = "native")]
+use super::adaptive::Adaptive;
 use super::classes::ClassTable;
 use super::engine::Engine;
 use super::heap::{Heap, HeapOptions, NoSpace, Roots, Want};
 use super::input::{Input, Reader};
+use super::iterations::Iterations;
 use super::metrics::Metrics;
 use super::monitor::Monitors;
 use super::output::{Output, Writers};
@@ -43,8 +46,13 @@ pub struct RuntimeOptions {
     pub tick: Duration,
     /// Who samples the program's calls.
     pub profiler: Option<Arc<Profiler>>,
+    /// Who compiles anew what matters, and is told of ticks.
+    #[cfg(feature = "native")]
+    pub adaptive: Option<Arc<Adaptive>>,
     /// How long the program may run; `None`: as long as it wants. For checks of programs that may not end: what its threads hold stays until the process ends.
     pub time_limit: Option<Duration>,
+    /// How often the program is run in this process, one time after the other ([`Iterations`]). It ends before if it ends with anything but 0.
+    pub repeat: NonZeroU32,
     /// What `args()` gives.
     pub args: Vec<String>,
     pub output: Output,
@@ -65,7 +73,10 @@ impl Default for RuntimeOptions {
             gc_log: false,
             tick: tuning::DEFAULT_TICK,
             profiler: None,
+            #[cfg(feature = "native")]
+            adaptive: None,
             time_limit: None,
+            repeat: NonZeroU32::MIN,
             args: Vec::new(),
             output: Output::Stdout,
             errors: Output::Stderr,
@@ -154,6 +165,7 @@ pub struct Runtime {
     pub heap: Heap,
     pub world: Arc<World>,
     pub metrics: Arc<Metrics>,
+    pub iterations: Iterations,
     pub(super) threads: Threads,
     pub(super) monitors: Monitors,
     pub(super) writers: Writers,
@@ -193,6 +205,7 @@ impl Runtime {
             classes,
             world: Arc::new(World::new(metrics.clone())),
             metrics,
+            iterations: Iterations::default(),
             threads: Threads::default(),
             monitors: Monitors::default(),
             writers: Writers::new(&options.output, &options.errors),
@@ -238,17 +251,11 @@ impl Runtime {
 
     fn start_timer(&self) -> std::io::Result<()> {
         let world = self.world.clone();
-        let run: Box<dyn FnOnce() + Send> = match &self.options.profiler {
-            Some(profiler) if profiler.has_timer() => {
-                let (mut interval, profiler) = (profiler.ticks(), profiler.clone());
-                Box::new(move || world.run_timer(&mut interval, || profiler.cycles()))
-            }
-            _ => {
-                let tick = self.options.tick;
-                Box::new(move || world.run_timer(|| tick, || 0))
-            }
-        };
-        std::thread::Builder::new().name("timer".into()).stack_size(64 << 10).spawn(run).map(drop)
+        let of_profiler = self.options.profiler.as_ref().and_then(|profiler| profiler.ticks(self.engine()));
+        let mut ticks = of_profiler.unwrap_or_else(|| Box::new(self.options.tick));
+        let run = move || world.run_timer(&mut *ticks);
+        // It compiles, too, for profiles.
+        std::thread::Builder::new().name("timer".into()).stack_size(8 << 20).spawn(run).map(drop)
     }
 
     /// The world is closed: takes over what the threads that are left have sampled.
@@ -260,6 +267,11 @@ impl Runtime {
             unsafe { thread.finish_profile() }
         });
         profiler.finish();
+    }
+
+    /// The program's output ends within a line. Only once it has ended.
+    pub fn output_ends_in_line(&self) -> bool {
+        self.writers.is_in_line()
     }
 
     pub fn engine(&self) -> &Arc<dyn Engine> {
@@ -295,8 +307,23 @@ impl Runtime {
         }
     }
 
-    /// What the main thread does: `main`, waiting for the other threads, reporting. Gives how the program ends.
+    /// What the main thread does: the program, as often as asked for. Gives how it ends.
     pub(super) fn main_thread(self: &Arc<Self>, thread: &Thread) -> ExitStatus {
+        const GOOD: ExitStatus = ExitStatus { code: 0, end: End::Finished };
+        let mut status = self.iterations.time(|| self.iteration(thread));
+        for _ in 1..self.options.repeat.get() {
+            if status != GOOD {
+                break;
+            }
+            // SAFETY: this is the only thread that is left, and the collector runs at none of its safepoints here.
+            unsafe { self.statics.clear_globals() };
+            status = self.iterations.time(|| self.iteration(thread));
+        }
+        status
+    }
+
+    /// `main`, waiting for the other threads, reporting.
+    fn iteration(self: &Arc<Self>, thread: &Thread) -> ExitStatus {
         let result = self.engine().run(thread, self.entry.main, &[]);
         let code = match result {
             Ok(code) => Some(if self.module.funcs[self.entry.main].ret.is_some() { code as u8 } else { 0 }),

@@ -72,6 +72,27 @@ struct State {
 // SAFETY: the thread pointers are valid while registered, and only used under the lock.
 unsafe impl Send for State {}
 
+/// What the timer does, and when.
+pub trait Ticks: Send {
+    /// From one tick to the next.
+    fn interval(&mut self) -> Duration;
+
+    /// Right before a tick is raised: gives the time that those who notice it are told.
+    fn before(&mut self) -> u64 {
+        0
+    }
+
+    /// Right after it was raised.
+    fn after(&mut self) {}
+}
+
+/// Always the same time from tick to tick.
+impl Ticks for Duration {
+    fn interval(&mut self) -> Duration {
+        *self
+    }
+}
+
 impl World {
     pub fn new(metrics: Arc<Metrics>) -> World {
         let state = State { threads: Vec::new(), running: 0, stop: false, closed: false, timer_idle: false };
@@ -227,15 +248,15 @@ impl World {
         }
     }
 
-    /// The timer's life: ticks every running thread, the next time after as long as `interval` says; sleeps while none runs; returns when the world is closed. `now`: the time that a tick is raised at, for whoever notices it.
-    pub fn run_timer(&self, mut interval: impl FnMut() -> Duration, now: impl Fn() -> u64) {
+    /// The timer's life: ticks every running thread, again and again; sleeps while none runs; returns when the world is closed.
+    pub fn run_timer(&self, ticks: &mut dyn Ticks) {
         let mut state = self.lock();
-        let mut next = Instant::now() + interval();
+        let mut next = Instant::now() + ticks.interval();
         while !state.closed {
             if state.running == 0 {
                 state.timer_idle = true;
                 state = self.wait(&self.timer, state);
-                next = Instant::now() + interval();
+                next = Instant::now() + ticks.interval();
                 continue;
             }
             let at = Instant::now();
@@ -243,9 +264,9 @@ impl World {
                 state = self.timer.wait_timeout(state, next - at).unwrap_or_else(|e| e.into_inner()).0;
                 continue;
             }
-            // Missed ticks are not made up for.
-            next = (next + interval()).max(at);
-            let raised = now();
+            drop(state);
+            let raised = ticks.before();
+            state = self.lock();
             for &thread in &state.threads {
                 // SAFETY: registered threads are alive.
                 let thread = unsafe { &*thread };
@@ -254,6 +275,12 @@ impl World {
                     self.metrics.ticks.add(1);
                 }
             }
+            drop(state);
+            ticks.after();
+            // Missed ticks are not made up for.
+            let interval = ticks.interval();
+            next = (next + interval).max(Instant::now() + interval / 2);
+            state = self.lock();
         }
     }
 }

@@ -92,6 +92,17 @@ impl Statics {
         self.globals.as_ptr() as u64
     }
 
+    /// As before the program started.
+    ///
+    /// # Safety
+    /// No program thread runs but the caller's, which stands outside program code, and no collection.
+    pub unsafe fn clear_globals(&self) {
+        for global in &self.globals {
+            // SAFETY: nobody else touches the slots.
+            unsafe { *global.get() = 0 };
+        }
+    }
+
     pub fn last_error(&self) -> u64 {
         self.last_error.as_ptr() as u64
     }

@@ -50,6 +50,11 @@ pub struct Thread {
     tick: AtomicU64,
     /// Cycles of the profiler's clock that the thread has stood blocked.
     blocked: Cell<u64>,
+    /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
+    #[cfg(feature = "native")]
+    left: Cell<u32>,
+    #[cfg(feature = "native")]
+    leaving: Cell<u32>,
     /// While the thread runs compiled code that is profiled.
     #[cfg(feature = "native")]
     profile: UnsafeCell<Option<ThreadProfiler>>,
@@ -79,6 +84,10 @@ impl Thread {
             state: StateCell::new(),
             tick: AtomicU64::new(0),
             blocked: Cell::new(0),
+            #[cfg(feature = "native")]
+            left: Cell::new(0),
+            #[cfg(feature = "native")]
+            leaving: Cell::new(0),
             #[cfg(feature = "native")]
             profile: UnsafeCell::new(None),
             handles: UnsafeCell::new(Vec::new()),
@@ -182,7 +191,29 @@ impl Thread {
         self.runtime.metrics.polls_taken.add(1);
         let raised = self.tick.swap(0, SeqCst);
         self.yielded((raised > 0).then_some(raised));
+        #[cfg(feature = "native")]
+        self.adapt(raised > 0);
         self.runtime.world.poll(self);
+    }
+
+    // --- adaptive optimization
+
+    /// At a yield point, perhaps with a timer tick.
+    #[cfg(feature = "native")]
+    fn adapt(&self, is_tick: bool) {
+        let Some(adaptive) = &self.runtime.options.adaptive else { return };
+        if is_tick {
+            // SAFETY: on the thread itself, outside compiled code.
+            unsafe { adaptive.tick(self.ctx()) };
+            if self.left.replace(adaptive.leave()) != adaptive.leave() {
+                self.leaving.set(tuning::LEAVING);
+            }
+        }
+        // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
+        if let Some(rest) = self.leaving.get().checked_sub(1) {
+            self.leaving.set(rest);
+            self.poison();
+        }
     }
 
     // --- profiling

@@ -95,3 +95,7 @@ fn physical_memory() -> usize {
 fn physical_memory() -> usize {
     2 << 30
 }
+/// Between ticks of the adaptive tier: a long loop is noticed within a few milliseconds, and a tick takes a microsecond.
+pub const ADAPTIVE_TICK: Duration = Duration::from_millis(1);
+/// Yield points that a thread looks at for a loop that it can leave: about a millisecond in all.
+pub const LEAVING: u32 = 10_000;

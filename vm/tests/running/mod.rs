@@ -1,4 +1,4 @@
-//! `vm run` on a program in a folder of its own, for tests of how it ends and what its profile says.
+//! A folder of a test's own, and `vm` run in it: for tests of what commands do with files, of how programs end, and of what profiles say.
 //!
 //! The time limit is there to fail what hangs, and says nothing about speed.
 #![allow(dead_code, reason = "each test uses some of it")]
@@ -7,7 +7,7 @@ use profiler::export;
 use profiler::profile::Profile;
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub const LIMIT: Duration = Duration::from_secs(240);
@@ -19,11 +19,36 @@ pub type Ended = (Option<i32>, String, String);
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    pub fn new(name: &str, source: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("vm-stress-{}-{name}", std::process::id()));
+    /// Empty.
+    pub fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("vm-test-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("program.lang"), source).unwrap();
         Folder(path)
+    }
+
+    pub fn with(self, name: &str, text: &str) -> Folder {
+        self.write(name, text);
+        self
+    }
+
+    /// With `program.lang`.
+    pub fn with_program(name: &str, source: &str) -> Folder {
+        Folder::new(name).with("program.lang", source)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// `vm` in the folder.
+    pub fn vm(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_vm")).args(args).current_dir(&self.0).output().unwrap()
     }
 
     /// `vm run` on the program; its output goes to the folder.
@@ -41,7 +66,7 @@ impl Folder {
 
     /// What a file of the folder holds by now.
     pub fn text(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
+        String::from_utf8_lossy(&std::fs::read(self.path(name)).unwrap()).into_owned()
     }
 
     /// Waits until the program has ended. Gives code, output, errors.
@@ -75,6 +100,11 @@ impl Folder {
     pub fn read(&self, what: &str) -> Profile {
         export::read(&self.0.join("profile.json")).unwrap_or_else(|error| panic!("{what}: {error}"))
     }
+}
+
+pub fn streams(output: &Output) -> Ended {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 impl Drop for Folder {

@@ -320,7 +320,11 @@ impl<'a> Parser<'a> {
         let id = self.id()?;
         let name = self.text()?;
         let (params, ret) = self.signature()?;
-        let func = Function::new(name, params, ret, self.loc()?);
+        let mut func = Function::new(name, params, ret, self.loc()?);
+        if self.peek() == &Token::Word("loop") {
+            self.bump();
+            func.start = Start::Loop;
+        }
         let body = if self.peek() == &Token::Mark('{') { self.body(id, func)? } else { Body { func, insts: Vec::new() } };
         declare(&mut self.funcs, at, id, body)
     }

@@ -36,7 +36,7 @@ fn builtin_signature(builtin: Builtin) -> Signature {
 }
 
 impl Translator<'_, '_> {
-    fn sig(&mut self, key: SigKey, make: impl FnOnce(&Self) -> Signature) -> SigRef {
+    pub(super) fn sig(&mut self, key: SigKey, make: impl FnOnce(&Self) -> Signature) -> SigRef {
         if let Some(&sig) = self.signatures.get(&key) {
             return sig;
         }

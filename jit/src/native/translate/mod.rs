@@ -18,17 +18,20 @@ mod checks;
 mod free_checks;
 mod liveness;
 mod objects;
+mod osr;
 mod refs;
 mod sites;
 
 pub use sites::{Site, Sites};
 
-use super::api::{Addresses, Options, Profiling};
+use super::api::{Addresses, Options, Osr, Profiling};
+use super::osr::OsrCells;
 use super::stubs::Stub;
 use super::tables::SiteKind;
 use super::trap::TrapKind;
 use crate::context::offset;
-use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Terminator, Ty, TypeDesc};
+use crate::ir::polls::{LoopPoll, loop_polls};
+use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Start, Terminator, Ty, TypeDesc};
 use crate::layout::Layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -50,8 +53,11 @@ pub struct Env<'a> {
     pub layout: &'a Layout,
     pub addresses: &'a Addresses,
     pub options: &'a Options,
+    /// What this version of the function tells of calls.
+    pub profiling: Profiling,
     /// Entry addresses of all functions, 8 bytes each.
     pub cells: u64,
+    pub osr: &'a OsrCells,
 }
 
 impl Env<'_> {
@@ -80,6 +86,7 @@ enum SigKey {
 
 struct Translator<'a, 'b> {
     env: Env<'a>,
+    id: ir::FuncId,
     source: &'a Function,
     b: FunctionBuilder<'b>,
     blocks: SecondaryMap<ir::Block, PackedOption<Block>>,
@@ -107,6 +114,8 @@ struct Translator<'a, 'b> {
     dead: Option<Block>,
     callees: HashMap<(u32, u32), FuncRef>,
     signatures: HashMap<SigKey, SigRef>,
+    /// Where the code can be left.
+    exits: Vec<LoopPoll>,
 }
 
 fn clif_type(ty: Ty) -> Type {
@@ -125,21 +134,26 @@ fn signature(params: &[TypeDesc], ret: Option<TypeDesc>) -> Signature {
     signature
 }
 
-/// Translates a function into the empty `clif`.
+/// Translates a version of the function `id` into the empty `clif`.
 pub fn translate(
     env: Env<'_>,
+    id: ir::FuncId,
     source: &Function,
     clif: &mut cranelift_codegen::ir::Function,
     context: &mut FunctionBuilderContext,
     config: TargetFrontendConfig,
 ) -> Sites {
-    clif.signature = signature(&source.params, source.ret);
+    // Code that goes on for a loop stands in for the function that was called, and takes its frame.
+    let params = if source.start == Start::Loop { &env.module.funcs[id].params } else { &source.params };
+    clif.signature = signature(params, source.ret);
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
     let order = reverse_postorder(source);
     let live = Liveness::new(source, &order);
     let free_checks = FreeChecks::new(source, &order, &live, |op| checks::faults(&env, op));
+    let exits = if env.has_osr_exits(source) { loop_polls(source) } else { Vec::new() };
     let mut t = Translator {
         env,
+        id,
         source,
         b: FunctionBuilder::new(clif, context),
         blocks: SecondaryMap::with_capacity(source.blocks.len()),
@@ -159,6 +173,7 @@ pub fn translate(
         dead: None,
         callees: HashMap::new(),
         signatures: HashMap::new(),
+        exits,
     };
     t.function(&order);
     t.b.seal_all_blocks();
@@ -196,7 +211,10 @@ impl<'a> Translator<'a, '_> {
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
         self.b.seal_block(entry);
-        let params: Vec<Value> = self.b.block_params(entry).to_vec();
+        let params: Vec<Value> = match self.source.start {
+            Start::Call => self.b.block_params(entry).to_vec(),
+            Start::Loop => self.handed_over(),
+        };
         for (&param, value) in self.source.blocks[self.source.entry()].params.iter().zip(params) {
             self.define(param, value);
         }
@@ -211,9 +229,11 @@ impl<'a> Translator<'a, '_> {
                 self.b.append_block_param(clif, clif_type(self.source.values[param]));
             }
         }
-        self.check_stack();
-        if self.env.options.profiling != Profiling::Off {
-            self.count_call(SiteKind::Entry);
+        if self.source.start == Start::Call {
+            self.check_stack();
+            if self.env.profiling != Profiling::Off {
+                self.count_call(SiteKind::Entry);
+            }
         }
         for &block in order {
             if let Some(clif) = self.blocks[block].expand() {
@@ -371,10 +391,22 @@ impl<'a> Translator<'a, '_> {
         if !self.env.options.polls {
             return;
         }
-        let flag = self.load_context(types::I8, offset::YIELD_FLAG);
+        let exit = self.exit_here();
+        let flag = match self.env.options.osr {
+            Osr::Always(_) if exit.is_some() => self.b.ins().iconst(types::I8, 1),
+            _ => self.load_context(types::I8, offset::YIELD_FLAG),
+        };
         let on = self.branch_to_cold(flag);
-        self.call_stub(Stub::Poll, SiteKind::Poll);
-        self.b.ins().jump(on, &[]);
+        match exit {
+            Some((poll, cell)) => {
+                self.call_stub(Stub::Poll, SiteKind::Loop(poll.block));
+                self.leave_for(cell, &poll.live, on);
+            }
+            None => {
+                self.call_stub(Stub::Poll, SiteKind::Poll);
+                self.b.ins().jump(on, &[]);
+            }
+        }
         self.enter(on);
     }
 
@@ -437,7 +469,7 @@ impl<'a> Translator<'a, '_> {
                 None
             }
             Op::Probe => {
-                if self.env.options.profiling == Profiling::Inlined {
+                if self.env.profiling == Profiling::Inlined {
                     self.count_call(SiteKind::Probe);
                 }
                 None

@@ -131,6 +131,16 @@ impl Translator<'_, '_> {
         }
     }
 
+    /// In a cold block where that was done: a value, without the state of the other path being changed.
+    pub(super) fn value_in_cold(&mut self, value: ir::Value) -> Value {
+        let value = self.live.root(value);
+        let Some(variable) = self.variable(value) else { return self.plain(value) };
+        match self.refs.held.get(&value) {
+            Some(held) if held.stale => self.b.ins().stack_load(types::I64, types::I64, self.refs.slots[held.slot], 0),
+            _ => self.b.use_var(variable),
+        }
+    }
+
     fn is_stale(&self, value: ir::Value) -> bool {
         self.refs.held.get(&value).is_some_and(|h| h.stale)
     }

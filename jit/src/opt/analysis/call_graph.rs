@@ -8,11 +8,16 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Calls `f` on each operation of the function, those of `Try`s included.
 pub fn for_each_op(func: &Function, mut f: impl FnMut(&Op)) {
+    for_each_op_at(func, |op, _| f(op));
+}
+
+/// The same with their positions.
+pub fn for_each_op_at(func: &Function, mut f: impl FnMut(&Op, Loc)) {
     for &block in &func.layout {
         let data = &func.blocks[block];
-        data.insts.iter().for_each(|&i| f(&func.insts[i].op));
+        data.insts.iter().for_each(|&i| f(&func.insts[i].op, func.insts[i].loc));
         if let Some(Terminator::Try { op, .. }) = &data.terminator {
-            f(op);
+            f(op, data.terminator_loc);
         }
     }
 }
@@ -49,6 +54,20 @@ pub fn bottom_up(module: &Module, hierarchy: &Hierarchy) -> Vec<FuncId> {
         }
     }
     order
+}
+
+/// The functions with bodies that a call of `root` may reach, itself included, but for those that are done and what only they reach.
+pub fn reachable(module: &Module, hierarchy: &Hierarchy, root: FuncId, is_done: impl Fn(FuncId) -> bool) -> Vec<FuncId> {
+    let mut found = Vec::new();
+    let mut seen: EntitySet<FuncId> = EntitySet::with_capacity(module.funcs.len());
+    let mut work = vec![root];
+    while let Some(func) = work.pop() {
+        if !is_done(func) && !module.funcs[func].layout.is_empty() && seen.insert(func) {
+            found.push(func);
+            for_each_op(&module.funcs[func], |op| work.extend(callees(module, hierarchy, op)));
+        }
+    }
+    found
 }
 
 /// How many call sites may reach each function.

@@ -4,6 +4,7 @@
 //! In: a module. Out: for each class its instantiated subclasses, for each selector its answers, and what flows where ([`TypeFlow`]).
 
 use super::call_graph::for_each_op;
+use super::classes::Classes;
 use super::type_flow::TypeFlow;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -31,6 +32,14 @@ impl Hierarchy {
     /// The classes an object of static type `class` can be of.
     pub fn concrete(&self, class: ClassId) -> &[ClassId] {
         &self.concrete[class]
+    }
+
+    /// The same for what is declared so.
+    pub fn declared(&self, ty: TypeDesc) -> Classes {
+        match ty {
+            TypeDesc::Ref { class, .. } => Classes::of(self.concrete(class)),
+            TypeDesc::Int | TypeDesc::Float | TypeDesc::Bool => Classes::default(),
+        }
     }
 
     pub fn flow(&self) -> &TypeFlow {

@@ -1,10 +1,12 @@
 //! What passes ask about a function or the program; nothing here changes code.
 
+pub mod arms;
 pub mod bounds;
 pub mod call_graph;
 pub mod classes;
 pub mod cold;
 pub mod conditions;
+pub mod declared;
 pub mod defs;
 pub mod effects;
 pub mod frequency;
@@ -15,6 +17,7 @@ pub mod linear;
 pub mod loops;
 pub mod memory;
 pub mod non_null;
+pub mod param_uses;
 pub mod shape;
 pub mod size;
 pub mod summaries;

@@ -4,6 +4,7 @@
 //! something else for a reference.
 
 use super::classes::Classes;
+use super::declared::result_class;
 use super::defs::{Def, Defs};
 use super::loops::Predecessors;
 use super::types::Types;
@@ -76,7 +77,7 @@ impl Shapes<'_> {
                 Op::NullCheck(value) => look(value),
                 Op::Select { then, els, .. } => look(then) && look(els),
                 Op::Null => true,
-                ref op => self.class_of(op).is_some_and(|class| self.class_has(class, shape)),
+                ref op => result_class(self.module, op).is_some_and(|class| self.class_has(class, shape)),
             },
             Def::Param(block, index) if block == self.func.entry() => match self.func.params[index as usize] {
                 TypeDesc::Ref { class, .. } => self.class_has(class, shape),
@@ -95,23 +96,6 @@ impl Shapes<'_> {
                     all
                 })
             }
-        }
-    }
-
-    /// A class of which the result is an object.
-    fn class_of(&self, op: &Op) -> Option<ClassId> {
-        let ty = match *op {
-            Op::New(class) | Op::NewArray(class, _) | Op::CheckCast(class, _) => return Some(class),
-            Op::StrConst(_) => return self.module.known.map(|k| k.str),
-            Op::LoadField(field, ..) => self.module.fields[field].ty,
-            Op::LoadGlobal(global) => self.module.globals[global].ty,
-            Op::Call { func, .. } => self.module.funcs[func].ret?,
-            Op::CallVirtual { selector, .. } => self.module.selectors[selector].ret?,
-            _ => return None,
-        };
-        match ty {
-            TypeDesc::Ref { class, .. } => Some(class),
-            _ => None,
         }
     }
 

@@ -85,7 +85,7 @@ impl TypeFlow {
         let mut flow = TypeFlow::default();
         for (id, func) in module.funcs.iter() {
             let is_entry = module.entry.is_none_or(|e| id == e.main || id == e.thread);
-            let from_outside = |ty: &TypeDesc| if is_entry { declared(hierarchy, *ty) } else { Classes::default() };
+            let from_outside = |ty: &TypeDesc| if is_entry { hierarchy.declared(*ty) } else { Classes::default() };
             flow.params[id] = func.params.iter().map(from_outside).collect();
             if func.layout.is_empty() {
                 flow.results[id] = Classes::Any;
@@ -97,13 +97,6 @@ impl TypeFlow {
             flow.elements[known.str_array] = Classes::one(known.str);
         }
         flow
-    }
-}
-
-fn declared(hierarchy: &Hierarchy, ty: TypeDesc) -> Classes {
-    match ty {
-        TypeDesc::Ref { class, .. } => Classes::of(hierarchy.concrete(class)),
-        TypeDesc::Int | TypeDesc::Float | TypeDesc::Bool => Classes::default(),
     }
 }
 

@@ -31,7 +31,12 @@ impl Types {
     pub(super) fn with_flow(module: &Module, hierarchy: &Hierarchy, flow: &TypeFlow, id: FuncId, func: &Function) -> Types {
         let mut typing = Typing { module, hierarchy, flow, func, of: SecondaryMap::with_capacity(func.values.len()), grew: false };
         for (i, &param) in func.blocks[func.entry()].params.iter().enumerate() {
-            typing.grow(param, &flow.param(id, i));
+            let classes = match func.start {
+                Start::Call => flow.param(id, i),
+                // What flows into the function's parameters says nothing of these.
+                Start::Loop => hierarchy.declared(func.params[i]),
+            };
+            typing.grow(param, &classes);
         }
         for _ in 0..ROUNDS {
             typing.grew = false;

@@ -1,6 +1,7 @@
 //! Puts tests and direct calls in place of virtual calls.
 //!
-//! In: a function, a [`Plan`] for some of its virtual calls. Out: blocks split behind each call that got tests: every direct call jumps to the rest with its result; in a `Try` each is a `Try` with the same two edges.
+//! In: a function, a [`Plan`] for some of its virtual calls. Out: blocks split behind each call that got tests: every direct call, and the virtual one where that stays as the last, jumps to the rest with its result; in a `Try` each is a
+//! `Try` with the same two edges.
 
 use super::Plans;
 use super::guards::Plan;
@@ -8,21 +9,27 @@ use crate::ir::*;
 
 /// A virtual call to be replaced.
 struct Site {
+    selector: SelectorId,
     args: Args,
     site: CallSiteId,
 }
 
 impl Site {
-    fn call(&self, func: FuncId, receiver: Value) -> Op {
+    /// `None`: as it was.
+    fn call(&self, func: Option<FuncId>, receiver: Value) -> Op {
+        let Site { selector, site, .. } = *self;
         let mut args = self.args.clone();
         args[0] = receiver;
-        Op::Call { func, args, site: self.site }
+        match func {
+            Some(func) => Op::Call { func, args, site },
+            None => Op::CallVirtual { selector, args, site },
+        }
     }
 }
 
 fn site(op: &Op) -> Site {
     match op {
-        Op::CallVirtual { args, site, .. } => Site { args: args.clone(), site: *site },
+        Op::CallVirtual { selector, args, site } => Site { selector: *selector, args: args.clone(), site: *site },
         _ => unreachable!("only virtual calls are planned"),
     }
 }
@@ -87,7 +94,14 @@ fn expand_try(func: &mut Function, block: Block, plan: Plan) {
 }
 
 /// Tests from `block` on; `call` ends the block it is given.
-fn decide(func: &mut Function, block: Block, receiver: Value, plan: &Plan, loc: Loc, mut call: impl FnMut(&mut Function, FuncId, Block)) {
+fn decide(
+    func: &mut Function,
+    block: Block,
+    receiver: Value,
+    plan: &Plan,
+    loc: Loc,
+    mut call: impl FnMut(&mut Function, Option<FuncId>, Block),
+) {
     let mut at = block;
     for (tests, callee) in &plan.guarded {
         let target = func.blocks.push(BlockData { terminator_loc: loc, ..Default::default() });
@@ -101,7 +115,7 @@ fn decide(func: &mut Function, block: Block, receiver: Value, plan: &Plan, loc: 
             func.layout.push(next);
             at = next;
         }
-        call(func, *callee, target);
+        call(func, Some(*callee), target);
         func.layout.push(target);
     }
     call(func, plan.last, at);

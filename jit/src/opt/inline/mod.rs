@@ -14,8 +14,9 @@ mod splice;
 use super::Context;
 use crate::ir::*;
 use facts::Facts;
-pub use positions::drop_unused;
-use profiler::oracle::{CallSiteFacts, Certainty, InlineDecision, Oracle, Verdict};
+use positions::frames_above;
+pub use positions::{calls_around, drop_unused};
+use profiler::oracle::{CallSiteFacts, InlineDecision, Oracle, Verdict};
 use rustc_hash::{FxHashMap, FxHashSet};
 use splice::{Accepted, splice};
 use std::cmp::Reverse;
@@ -42,33 +43,37 @@ pub fn run(func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, decisions
     let mut root_size = size::function(func);
     let mut accepted = Accepted::default();
     for call in calls {
-        let (chain, recursion) = chain(func, cx.func, &call);
+        let chain = calls_around(func, call.loc);
         let op = facts::op(func, &call);
-        let verdict = oracle.decide(&CallSiteFacts {
+        let certainty = facts.certainty(func, cx, &call);
+        let args = facts.known_args(func, cx, &call);
+        let asked = CallSiteFacts {
             site: call.site,
             root: cx.func,
             callee: call.callee,
             chain: &chain,
-            certainty: Certainty::Only,
+            certainty,
             callee_size: call.callee_size,
             root_size,
-            recursion,
+            recursion: recursion(func, cx.func, &call),
             loop_depth: call.loop_depth,
             below_hottest: cx.frequencies.below_hottest(cx.func, call.loop_depth),
             constant_args: facts.constant_args(func, op),
             fresh_args: facts.fresh_args(op),
+            deciding_args: args.deciding,
+            known_class_args: args.known_class,
+            closure_args: args.closures,
             callers: cx.callers[call.callee],
             is_cold: facts.is_cold(call.block),
-        });
+        };
+        let verdict = oracle.decide(&asked);
         let taken = matches!(verdict, Verdict::Inline(_));
         if taken {
             root_size = root_size.saturating_add(call.callee_size);
             accepted.add(call.block, call.inst);
         }
-        let chain: Box<[CallSiteId]> = chain.into();
-        if known.insert((call.site, call.callee, chain.clone(), verdict)) || taken {
-            let Call { site, callee, callee_size, .. } = call;
-            decisions.push(InlineDecision { root: cx.func, site, callee, chain, callee_size, verdict });
+        if known.insert((call.site, call.callee, asked.chain.into(), verdict)) || taken {
+            decisions.push(InlineDecision::new(&asked, verdict, oracle.evidence(&asked, verdict)));
         }
     }
     if accepted.is_empty() {
@@ -100,17 +105,8 @@ fn calls(func: &Function, module: &Module, facts: &Facts) -> Vec<Call> {
     calls
 }
 
-/// The calls that were inlined to get to a call, outermost first, and how often its callee stands among their callees and the root.
-fn chain(func: &Function, root: FuncId, call: &Call) -> (Vec<CallSiteId>, u32) {
-    let mut chain = Vec::new();
-    let mut recursion = u32::from(root == call.callee);
-    let mut at = call.loc;
-    while let Some(id) = at.inlined() {
-        let Inlined { callee, site, call: outer, .. } = func.inlined[id];
-        chain.push(site);
-        recursion += u32::from(callee == call.callee);
-        at = outer;
-    }
-    chain.reverse();
-    (chain, recursion)
+/// How often the callee of a call stands among those that were inlined to get there, and the root.
+fn recursion(func: &Function, root: FuncId, call: &Call) -> u32 {
+    let inside = frames_above(func, call.loc).filter(|inlined| inlined.callee == call.callee).count();
+    u32::from(root == call.callee) + inside as u32
 }

@@ -1,11 +1,24 @@
 //! Positions of a callee in the code of the function that takes it in.
 //!
 //! In: positions of the callee's code. Out: positions of the root's, each in the root's table once for each call that is inlined. What was inlined into the callee before keeps its frames, with the call's below them.
-//! [`drop_unused`] takes out of the table what the code that is left does not need.
+//! [`calls_around`] reads them; [`drop_unused`] takes out of the table what the code that is left does not need.
 
 use crate::ir::*;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
+
+/// The calls that were inlined to get to a position, outermost first.
+pub fn calls_around(func: &Function, loc: Loc) -> Vec<CallSiteId> {
+    let mut chain: Vec<CallSiteId> = frames_above(func, loc).map(|inlined| inlined.site).collect();
+    chain.reverse();
+    chain
+}
+
+/// What was inlined to get to a position, innermost first.
+pub fn frames_above(func: &Function, loc: Loc) -> impl Iterator<Item = &Inlined> {
+    let at = |loc: Loc| loc.inlined().map(|id| &func.inlined[id]);
+    std::iter::successors(at(loc), move |inlined| at(inlined.call))
+}
 
 pub struct Positions<'a> {
     /// Where the callee is called.

@@ -3,11 +3,11 @@
 //! Lists that are sorted have the largest count first, and equal counts in the order of ids.
 
 use super::nodes::Presence;
-use super::{CallSiteRef, CalleeRef, CcMap, Limits};
+use super::{CallSiteRef, CalleeRef, CcMap, Cursor, Limits};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Edge;
 use crate::structures::dropped::Dropped;
-use crate::structures::forest::Forest;
+use crate::structures::forest::{Forest, Grown};
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 use std::iter::successors;
@@ -276,6 +276,12 @@ impl Forest for CcMap {
 
     fn weight(&self, node: CalleeRef) -> f64 {
         self.count_in(node)
+    }
+}
+
+impl Grown for CcMap {
+    fn counted_at(&self, at: &Cursor) -> Option<CalleeRef> {
+        at.context()
     }
 }
 

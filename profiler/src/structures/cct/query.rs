@@ -5,7 +5,7 @@
 use super::super::Label;
 use super::{Cct, Cursor, Node, NodeId, ROOT, SEARCHED};
 use crate::structures::dropped::Dropped;
-use crate::structures::forest::Forest;
+use crate::structures::forest::{Forest, Grown};
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use std::iter::successors;
@@ -82,6 +82,12 @@ impl<L: Label> Forest for Cct<L> {
 
     fn weight(&self, node: NodeId) -> f64 {
         Cct::weight(self, node)
+    }
+}
+
+impl<L: Label> Grown for Cct<L> {
+    fn counted_at(&self, at: &Cursor) -> Option<NodeId> {
+        self.context(at)
     }
 }
 

@@ -25,10 +25,16 @@ mod queue;
 mod tests;
 #[cfg(feature = "native")]
 pub mod thread;
+#[cfg(feature = "native")]
+pub mod windows;
 
 #[cfg(feature = "native")]
 pub use native::start_organizer;
+#[cfg(feature = "native")]
+pub use organizer::Stacks;
 
+use super::engine::Engine;
+use super::safepoint::Ticks;
 use super::thread::ThreadId;
 use clock::{CycleClock, CycleSource};
 use counting::CallSource;
@@ -40,7 +46,7 @@ use profiler::program::Program;
 use profiler::samplers::{Correction, Interval, Mode, Parameters, Random};
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What time is to a sampler.
@@ -66,8 +72,19 @@ pub struct ProfileOptions {
     /// Most nodes of the structure.
     pub max_nodes: u32,
     pub time: Time,
+    pub counting: Counting,
     /// Of everything random.
     pub seed: u64,
+}
+
+/// When calls are counted, for a sampler that counts calls.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Counting {
+    /// All of them.
+    #[default]
+    Always,
+    /// Those in some windows of time, where there are many.
+    Windows,
 }
 
 /// What a run has brought home so far.
@@ -77,6 +94,8 @@ pub struct Ledger {
     pub collector: Collector,
     /// Records that fitted to nothing; 0 unless there is a bug.
     pub lost: u64,
+    #[cfg(feature = "native")]
+    pub stacks: Stacks,
     /// Time that the organizer has worked.
     pub organizer: Duration,
 }
@@ -94,6 +113,8 @@ pub struct Profiler {
     interpreted: Interpreted,
     #[cfg(feature = "native")]
     queue: queue::Queue,
+    #[cfg(feature = "native")]
+    windows: Option<windows::Windows>,
 }
 
 impl Profiler {
@@ -106,7 +127,16 @@ impl Profiler {
             collect::Options { kind: options.structure, weights: Weights::of(&options.parameters.mode), max_nodes: options.max_nodes };
         let collector = Collector::new(collect)?;
         let call_source = call_source(&options);
-        let ledger = Ledger { program, collector, lost: 0, organizer: Duration::ZERO };
+        #[cfg(feature = "native")]
+        let windows = (options.counting == Counting::Windows).then(windows::Windows::default);
+        let ledger = Ledger {
+            program,
+            collector,
+            lost: 0,
+            #[cfg(feature = "native")]
+            stacks: Stacks::default(),
+            organizer: Duration::ZERO,
+        };
         Ok(Profiler {
             options,
             cycles,
@@ -118,6 +148,8 @@ impl Profiler {
             interpreted: Interpreted::default(),
             #[cfg(feature = "native")]
             queue: queue::Queue::new(),
+            #[cfg(feature = "native")]
+            windows,
         })
     }
 
@@ -162,11 +194,22 @@ impl Profiler {
         self.options.parameters.has_timer() && self.options.time == Time::Real
     }
 
-    /// Times between those ticks.
-    pub fn ticks(&self) -> impl FnMut() -> Duration + Send + use<> {
-        let (interval, rate) = (self.interval(), self.rate());
-        let mut random = Random::stream(self.options.seed, TIMER_STREAM);
-        move || Duration::from_nanos(u64::try_from(rate.nanoseconds(interval.next(&mut random))).unwrap_or(u64::MAX))
+    /// What the timer does for the profiler; `None`: the sampler needs no ticks.
+    pub fn ticks(self: &Arc<Self>, engine: &Arc<dyn Engine>) -> Option<Box<dyn Ticks>> {
+        let random = Random::stream(self.options.seed, TIMER_STREAM);
+        #[cfg(feature = "native")]
+        if self.windows.is_some() {
+            return Some(Box::new(windows::Schedule::new(self.clone(), engine.clone(), random)));
+        }
+        _ = engine;
+        let ticks = SamplerTicks { profiler: self.clone(), interval: self.interval(), random };
+        self.has_timer().then(|| Box::new(ticks) as Box<dyn Ticks>)
+    }
+
+    /// When calls are counted, if not always.
+    #[cfg(feature = "native")]
+    pub fn windows(&self) -> Option<&windows::Windows> {
+        self.windows.as_ref()
     }
 
     fn interval(&self) -> Interval {
@@ -191,6 +234,24 @@ impl Profiler {
         self.finish_interpreted();
         #[cfg(feature = "native")]
         self.finish_organizer();
+    }
+}
+
+/// The ticks of a sampler that has a timer.
+struct SamplerTicks {
+    profiler: Arc<Profiler>,
+    interval: Interval,
+    random: Random,
+}
+
+impl Ticks for SamplerTicks {
+    fn interval(&mut self) -> Duration {
+        let nanos = self.profiler.rate().nanoseconds(self.interval.next(&mut self.random));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn before(&mut self) -> u64 {
+        self.profiler.cycles()
     }
 }
 

@@ -140,7 +140,7 @@ impl Profiler {
         let mut ledger = self.ledger();
         let Ledger { program, collector, .. } = &mut *ledger;
         organizer.decode(packet, &mut Decoder { engine, program, collector });
-        ledger.lost = organizer.lost;
+        (ledger.lost, ledger.stacks) = (organizer.lost, organizer.stacks);
         ledger.organizer += start.elapsed();
     }
 
@@ -169,7 +169,8 @@ struct Decoder<'a> {
 impl Code for Decoder<'_> {
     fn position(&self, pc: u64) -> Option<Position> {
         let mut is_probe = false;
-        let chain = self.engine.inner().decode(pc)?.map(|view| match view.site {
+        let engine = self.engine.inner();
+        let chain = engine.decode(pc)?.map(|view| match view.site {
             Some(SiteKind::Call(site)) => (view.func, Some(site)),
             site => {
                 is_probe = site == Some(SiteKind::Probe);
@@ -177,7 +178,7 @@ impl Code for Decoder<'_> {
             }
         });
         let chain = chain.collect();
-        Some(Position { chain, is_probe })
+        Some(Position { chain, is_probe, frame_size: engine.frame_size(pc)? })
     }
 
     fn edge(&mut self, site: Option<CallSiteId>, callee: FuncId) -> EdgeId {

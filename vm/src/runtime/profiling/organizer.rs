@@ -16,6 +16,26 @@ pub struct Organizer {
     paths: FxHashMap<ThreadId, Path>,
     /// Records that fit to nothing: a bug, shown in the report.
     pub lost: u64,
+    pub stacks: Stacks,
+}
+
+/// The stacks of observed calls, all together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stacks {
+    /// With the call's own function on top.
+    pub calls: u64,
+    /// Inlined functions' included.
+    pub frames: u64,
+    pub inlined: u64,
+}
+
+impl Stacks {
+    /// Of the call on top. A path without calls is that of a lost one.
+    fn add(&mut self, path: &Path) {
+        self.calls += u64::from(!path.edges().is_empty());
+        self.frames += path.edges().len() as u64;
+        self.inlined += path.inlined() as u64;
+    }
 }
 
 impl Organizer {
@@ -27,15 +47,18 @@ impl Organizer {
             path.walked(frames, code);
             (sample.weight, sample.tick) = (raw.weight, raw.tick);
             keep(path, &mut sample);
+            let stacks = &mut self.stacks;
             match raw.kind {
                 Kind::Top => {
+                    stacks.add(path);
                     sample.observed = Observed::Top;
                     code.add(&sample);
                 }
-                Kind::Burst => self.lost += burst(path, None, calls, &mut sample, code),
+                Kind::Burst => self.lost += burst(path, None, calls, &mut sample, stacks, code),
                 Kind::BurstFromTop => {
+                    stacks.add(path);
                     let first = sample.stack.pop();
-                    self.lost += burst(path, first, calls, &mut sample, code);
+                    self.lost += burst(path, first, calls, &mut sample, stacks, code);
                 }
             }
         }
@@ -48,7 +71,14 @@ impl Organizer {
 }
 
 /// A burst of calls, of which the first may be known already. Where the frames in between are not known, a burst is several samples of one tick. Gives how many records were lost.
-fn burst(path: &mut Path, first: Option<EdgeId>, calls: &[CallSeen], sample: &mut Sample, code: &mut impl Code) -> u64 {
+fn burst(
+    path: &mut Path,
+    first: Option<EdgeId>,
+    calls: &[CallSeen],
+    sample: &mut Sample,
+    stacks: &mut Stacks,
+    code: &mut impl Code,
+) -> u64 {
     let mut events: Vec<Event> = match std::mem::replace(&mut sample.observed, Observed::Top) {
         Observed::Burst(mut events) => {
             events.clear();
@@ -59,7 +89,9 @@ fn burst(path: &mut Path, first: Option<EdgeId>, calls: &[CallSeen], sample: &mu
     events.extend(first.map(Event::call));
     let mut lost = 0;
     for &call in calls {
-        match path.call(call, code) {
+        let step = path.call(call, code);
+        stacks.add(path);
+        match step {
             Step::Call { returns, edge } => {
                 events.extend(std::iter::repeat_n(Event::RETURN, returns));
                 events.push(Event::call(edge));

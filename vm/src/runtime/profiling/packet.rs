@@ -97,6 +97,11 @@ impl Packet {
         self.samples.push(RawSample { kind, weight, tick, frames_end, calls_end });
     }
 
+    /// Multiplies the weights of all samples from this one on.
+    pub fn scale(&mut self, from: usize, factor: f64) {
+        self.samples[from..].iter_mut().for_each(|sample| sample.weight *= factor);
+    }
+
     /// The sample that was being made saw nothing.
     pub fn discard(&mut self) {
         let (frames, calls) = self.samples.last().map_or((0, 0), |sample| (sample.frames_end, sample.calls_end));

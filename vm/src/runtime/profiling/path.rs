@@ -6,7 +6,8 @@
 //! caller stands, inlined functions included. Those have no frame: with probes each of their calls is a record of its own, without them they are seen only when something is called from inside, and such a frame is entered
 //! without a call that counts.
 //!
-//! Each function has one frame size, so all that a frame calls have the same frame pointer.
+//! Each piece of code has one frame size, so all that a frame calls have the same frame pointer. A frame may go on as one of other code (on-stack replacement), of another size, and keeps its own frame pointer: so what it calls from then on may lie deeper
+//! than what it had called before. A return address tells the size of the frame that is returned to, and with it that frame's pointer: all below have returned.
 //!
 //! Invariants: frames are ordered by their frame pointers, the outermost first; each has one edge, and one more for each inlined function it stands in.
 
@@ -23,7 +24,12 @@ pub struct Position {
     pub chain: SmallVec<[(FuncId, Option<CallSiteId>); 4]>,
     /// The call of an inlined function begins here.
     pub is_probe: bool,
+    /// Bytes of the frame, from its frame pointer down to the stack pointer at its calls.
+    pub frame_size: u32,
 }
+
+/// Return address and saved frame pointer, between the stack pointer at a call and the callee's frame pointer.
+const LINK: u64 = 16;
 
 /// What is known of compiled code and of edges, and where samples go.
 pub trait Code {
@@ -66,6 +72,11 @@ impl Path {
         &self.edges
     }
 
+    /// How many there are of inlined functions, which have no frame of their own on the machine's stack.
+    pub fn inlined(&self) -> usize {
+        self.edges.len() - self.frames.len()
+    }
+
     /// Takes over a stack walk; what it shares with the path from before is not looked up again.
     pub fn walked(&mut self, frames: &[RawFrame], code: &mut impl Code) {
         let outermost_first = || frames.iter().rev();
@@ -91,8 +102,13 @@ impl Path {
     pub fn call(&mut self, call: CallSeen, code: &mut impl Code) -> Step {
         let Some(callee) = code.position(call.pc) else { return self.lost() };
         let open = self.edges.len();
-        // A probe stands in a frame that is there already.
-        let is_gone = |frame: &Frame| if callee.is_probe { frame.raw.fp < call.fp } else { frame.raw.fp <= call.fp };
+        let caller = if callee.is_probe { None } else { code.position(call.ret) };
+        let is_gone = |frame: &Frame| match &caller {
+            Some(caller) => frame.raw.fp < call.fp + LINK + u64::from(caller.frame_size),
+            // A probe stands in a frame that is there already.
+            None if callee.is_probe => frame.raw.fp < call.fp,
+            None => frame.raw.fp <= call.fp,
+        };
         while let Some(frame) = self.frames.pop_if(|frame| is_gone(frame)) {
             self.edges.truncate(frame.base);
         }
@@ -104,7 +120,6 @@ impl Path {
             let left = self.stand_at(&callee.chain[1..], code);
             return self.enter(site, func, open, left, code);
         }
-        let caller = code.position(call.ret);
         let (site, left) = match (&caller, self.frames.last_mut()) {
             (None, _) => (None, Some(self.edges.len())),
             (Some(caller), Some(frame)) => {

@@ -69,9 +69,17 @@ struct Frame {
     funcs: Vec<(FuncId, EdgeId)>,
     /// Where each but the innermost stands; where the innermost does, once it has called.
     sites: Vec<CallSiteId>,
+    /// Goes on in other code, with a frame of another size.
+    is_replaced: bool,
 }
 
 impl Frame {
+    /// Of the code that runs in it.
+    fn size(&self) -> u32 {
+        let func = self.funcs[0].0.as_u32();
+        if self.is_replaced { 16 * (func % 4) } else { 16 * (func % 3) }
+    }
+
     /// Innermost first, the innermost at `site`.
     fn chain(&self, site: Option<CallSiteId>) -> Chain {
         let inner = self.funcs.len() - 1;
@@ -105,7 +113,7 @@ impl Machine {
         let func = FuncId::from_u32(self.random.below(FUNCS) as u32);
         let Some(frame) = self.frames.last() else {
             let edge = self.meanings.edge(None, func);
-            self.frames.push(Frame { fp: 1 << 20, ret: 0, funcs: vec![(func, edge)], sites: Vec::new() });
+            self.frames.push(Frame { fp: 1 << 20, ret: 0, funcs: vec![(func, edge)], sites: Vec::new(), is_replaced: false });
             return self.called(false);
         };
         let (caller, depth) = (frame.funcs[frame.funcs.len() - 1].0, frame.funcs.len());
@@ -113,18 +121,18 @@ impl Machine {
         let edge = self.meanings.edge(Some(site), func);
         let is_inlined = depth < 4 && self.random.chance(0.4);
         let frame = self.frames.last_mut().expect("looked at above");
-        let size = 16 * (1 + u64::from(frame.funcs[0].0.as_u32()) % 3);
+        let size = frame.size();
         if is_inlined {
             frame.sites.truncate(depth - 1);
             frame.sites.push(site);
             frame.funcs.push((func, edge));
             return self.called(true);
         }
-        let (chain, fp) = (frame.chain(Some(site)), frame.fp - size);
+        let (chain, fp) = (frame.chain(Some(site)), frame.fp - 16 - u64::from(size));
         frame.sites.truncate(depth - 1);
         frame.sites.push(site);
-        let ret = self.meanings.address(Position { chain, is_probe: false });
-        self.frames.push(Frame { fp, ret, funcs: vec![(func, edge)], sites: Vec::new() });
+        let ret = self.meanings.address(Position { chain, is_probe: false, frame_size: size });
+        self.frames.push(Frame { fp, ret, funcs: vec![(func, edge)], sites: Vec::new(), is_replaced: false });
         self.called(false);
     }
 
@@ -134,7 +142,7 @@ impl Machine {
             return;
         }
         let frame = self.frames.last().expect("the callee's");
-        let pc = self.meanings.address(Position { chain: frame.chain(None), is_probe: is_inlined });
+        let pc = self.meanings.address(Position { chain: frame.chain(None), is_probe: is_inlined, frame_size: frame.size() });
         let call = CallSeen { pc, fp: frame.fp, ret: frame.ret };
         if self.burst > 0 {
             self.packet.call(call);
@@ -170,11 +178,19 @@ impl Machine {
         }
     }
 
+    /// The innermost function goes on in other code, if nothing is inlined into what it runs.
+    fn replace(&mut self) {
+        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.funcs.len() == 1) {
+            frame.is_replaced = true;
+        }
+    }
+
     fn run(&mut self, steps: u64) {
         for _ in 0..steps {
             match self.random.below(100) {
-                0..48 => self.call(),
-                48..96 => self.ret(),
+                0..47 => self.call(),
+                47..94 => self.ret(),
+                94..96 => self.replace(),
                 // An error leaves many functions at once.
                 _ => (0..self.random.below(8)).for_each(|_| self.ret()),
             }

@@ -10,6 +10,7 @@
 use super::Profiler;
 use super::counting::RetiredCalls;
 use super::packet::{Kind, Packet};
+use super::windows::{self, Windows};
 use jit::context::{CallSeen, ThreadContext};
 use jit::native;
 use profiler::counters::Counters;
@@ -18,9 +19,17 @@ use profiler::sample::Moment;
 use profiler::samplers::{Action, Interval, Place, Random, Sampler, Signature, Span, Tick, Wake};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// More calls than a program makes.
 const NEVER: i64 = i64::MAX / 2;
+/// Nanoseconds that a slow path takes at most, besides those for each [`FRAME`] of a stack walk, if nobody takes the processor away.
+const SLOW_PATH: u64 = 5_000;
+const FRAME: u64 = 20;
+/// Numbers of windows, as ticks: more than there are bursts.
+const WINDOW_TICKS: u64 = 1 << 40;
+/// Bytes of samples after which a window ends early.
+const LARGE: usize = 1 << 20;
 /// Records that compiled code makes before it comes here in between: longer bursts get room piece by piece.
 const PIECE: u64 = 1 << 16;
 
@@ -45,6 +54,24 @@ pub struct ThreadProfiler {
     blocked: u64,
     /// Cycles that were spent here.
     spent: u64,
+    /// The present window, if calls are counted only in some.
+    window: Option<Window>,
+    /// When the last one ended, in cycles of the thread's own time.
+    window_ended: Option<u64>,
+    /// Cycles of the processor's time that were spent here: of `spent`, what is not due to other programs that ran meanwhile.
+    taken: u64,
+    owner: std::thread::ThreadId,
+}
+
+/// A time in which calls are counted.
+#[derive(Clone, Copy)]
+struct Window {
+    /// In cycles of the thread's own time.
+    began: u64,
+    /// Calls counted before.
+    counted: u64,
+    /// Samples in the packet before.
+    samples: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -154,6 +181,10 @@ impl ThreadProfiler {
             counters,
             blocked: 0,
             spent: 0,
+            window: None,
+            window_ended: None,
+            taken: 0,
+            owner: std::thread::current().id(),
         }
     }
 
@@ -177,6 +208,9 @@ impl ThreadProfiler {
         let action = self.sampler.start(self.at(0));
         self.follow(action, 0, false, &cells);
         self.arm(0, &cells);
+        if self.profiler.windows().is_some() {
+            self.turn_window(&cells);
+        }
     }
 
     /// The slow path of a prologue, or of the probe of an inlined one: the countdown has run out, and there is no room for a record.
@@ -184,9 +218,9 @@ impl ThreadProfiler {
     /// # Safety
     /// `ctx` is the current thread's, its `last_fp` and `last_pc` those of the function that is called.
     pub unsafe fn call(&mut self, ctx: *mut ThreadContext) {
-        let began = self.profiler.cycles();
+        let began = self.begins();
         self.visit(&Cells(ctx));
-        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.spend(began);
     }
 
     fn visit(&mut self, cells: &Cells) {
@@ -207,6 +241,9 @@ impl ThreadProfiler {
             self.poll(calls, cells);
         }
         self.arm(calls, cells);
+        if self.window.is_some() && self.packet.bytes() > LARGE {
+            self.turn_window(cells);
+        }
     }
 
     /// A yield point at which a tick is noticed that the timer raised.
@@ -214,23 +251,29 @@ impl ThreadProfiler {
     /// # Safety
     /// As for [`ThreadProfiler::call`]; the yield point may also be that of a loop.
     pub unsafe fn tick(&mut self, ctx: *mut ThreadContext, raised: u64) {
+        let cells = Cells(ctx);
+        if self.profiler.windows().is_some() {
+            let began = self.begins();
+            self.turn_window(&cells);
+            self.spend(began);
+            return;
+        }
         // Ticks that are not for the sampler keep the program's own pace.
         if !self.profiler.has_timer() {
             return;
         }
-        let cells = Cells(ctx);
         self.counters.ticks_merged += u64::from(self.tick.is_some());
         self.tick.get_or_insert(raised);
         if self.burst.is_some() {
             return;
         }
-        let began = self.profiler.cycles();
+        let began = self.begins();
         let calls = self.calls(&cells);
         if self.sampler.place() == Place::Any {
             self.poll(calls, &cells);
         }
         self.arm(calls, &cells);
-        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.spend(began);
     }
 
     /// A yield point of code that counts no calls: its calls are recorded where the check for attention at their entries fails. `raised`: the tick that is noticed here; `blocked`: cycles that the thread has stood blocked.
@@ -240,7 +283,7 @@ impl ThreadProfiler {
     pub unsafe fn uncounted(&mut self, ctx: *mut ThreadContext, raised: Option<u64>, blocked: u64) {
         let cells = Cells(ctx);
         self.blocked = blocked;
-        let began = self.profiler.cycles();
+        let began = self.begins();
         if let Some(burst) = self.burst {
             self.take_entry_records(&cells);
             if matches!(burst.until, Until::Calls(calls) if self.recorded(burst) >= calls) {
@@ -259,7 +302,7 @@ impl ThreadProfiler {
             self.poll(0, &cells);
             self.make_entry_room(&cells);
         }
-        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.spend(began);
     }
 
     /// Lets compiled code record a burst at the entries of functions, or the calls that are skipped before it, which nobody looks at.
@@ -281,12 +324,81 @@ impl ThreadProfiler {
         }
     }
 
+    /// Ends the present window, if there is one, and begins another if it is the time for it.
+    fn turn_window(&mut self, cells: &Cells) {
+        let now = self.own_time();
+        if let Some(window) = self.window {
+            self.end_window(window, now, cells);
+        }
+        if !self.profiler.windows().is_some_and(Windows::is_open) {
+            return;
+        }
+        // What was counted since the last one was not meant to be.
+        cells.set_left(self.armed);
+        let counted = self.calls(cells);
+        self.arm(counted, cells);
+        self.window = Some(Window { began: now, counted, samples: self.packet.len() });
+    }
+
+    fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
+        let calls = self.calls(cells);
+        if let Some(burst) = self.burst {
+            let next = self.end_burst(burst, calls, cells);
+            self.follow(next, calls, false, cells);
+        }
+        self.set_countdown(NEVER, cells);
+        let windows = self.profiler.windows().expect("it was one of them");
+        let nanos = |cycles| u64::try_from(self.profiler.rate().nanoseconds(cycles)).unwrap_or(u64::MAX);
+        let (length, counted) = (nanos(now.saturating_sub(window.began)), calls - window.counted);
+        let stands_for = match self.window_ended.replace(now) {
+            Some(ended) => windows::share(nanos(now.saturating_sub(ended)), length, counted),
+            None => windows.share(),
+        };
+        windows.tell_pace(counted, length);
+        self.sampler.set_counted_share(1.0 / stands_for);
+        self.packet.scale(window.samples, stands_for);
+        self.window = None;
+        self.counters.windows += 1;
+        self.counters.calls_counted += counted;
+        self.counters.calls += (counted as f64 * stands_for) as u64;
+        self.hand_over_full();
+    }
+
+    fn finish_window(&mut self, cells: &Cells) {
+        let Some(window) = self.window else { return cells.set_left(self.armed) };
+        if self.owner != std::thread::current().id() {
+            // Nobody knows how long the thread has run: the window counts as the first of a thread does.
+            self.window_ended = None;
+        }
+        self.end_window(window, self.own_time(), cells);
+    }
+
+    /// Cycles for which the thread was on a processor, but not here.
+    fn own_time(&self) -> u64 {
+        self.profiler.thread_ran().saturating_sub(self.taken)
+    }
+
+    /// Takes note of what a slow path has taken since it began, at this cycle and with so many frames looked at before.
+    fn spend(&mut self, (began, frames): (u64, u64)) {
+        let spent = self.profiler.cycles().saturating_sub(began);
+        self.spent += spent;
+        let most = self.profiler.rate().cycles(Duration::from_nanos(SLOW_PATH + FRAME * (self.counters.frames - frames)));
+        self.taken += spent.min(most);
+    }
+
+    fn begins(&self) -> (u64, u64) {
+        (self.profiler.cycles(), self.counters.frames)
+    }
+
     /// The thread makes no more calls.
     ///
     /// # Safety
     /// `ctx` is the current thread's, or that of a thread that never runs again.
     pub unsafe fn finish(&mut self, ctx: *mut ThreadContext) {
         let cells = Cells(ctx);
+        if self.profiler.windows().is_some() {
+            self.finish_window(&cells);
+        }
         let calls = self.calls(&cells);
         if let Some(burst) = self.burst {
             self.take_entry_records(&cells);
@@ -294,7 +406,7 @@ impl ThreadProfiler {
         }
         cells.set_entry_room(NO_ROOM);
         self.set_countdown(NEVER, &cells);
-        if self.counts_calls() {
+        if self.counts_calls() && self.profiler.windows().is_none() {
             self.counters.calls = calls;
         }
         self.counters.merge(self.sampler.counters());
@@ -473,10 +585,19 @@ impl ThreadProfiler {
 
     fn hand_over(&mut self, kind: Kind, weight: f64) {
         self.counters.samples += 1;
-        self.packet.seal(kind, weight, self.sampler.tick());
+        // All samples of a window stand and fall together, once there is time between windows.
+        let is_windowed = self.profiler.windows().is_some_and(|windows| windows.share() > 1.0);
+        let tick = if is_windowed { WINDOW_TICKS + self.counters.windows } else { self.sampler.tick() };
+        self.packet.seal(kind, weight, tick);
+        // Weights are known when the window ends.
+        if self.window.is_none() {
+            self.hand_over_full();
+        }
+    }
+
+    fn hand_over_full(&mut self) {
         if self.profiler.is_full(&self.packet) {
-            let lost = self.profiler.hand_over(&mut self.packet);
-            self.counters.samples_dropped += lost;
+            self.counters.samples_dropped += self.profiler.hand_over(&mut self.packet);
         }
     }
 }

@@ -1,0 +1,87 @@
+//! Loops' cells: where the code is that goes on for a loop of a running function.
+//!
+//! In: functions made by [`crate::opt::osr`], to be compiled and installed. Out: for each poll of a function an 8-byte cell that compiled code looks at; 0 as long as there is nothing. A release store installs, as with entry cells;
+//! calls of the function go through its entry cell as ever, and do not come here.
+
+use super::api::{Level, NativeError, Osr, VersionInfo};
+use super::engine::Engine;
+use super::region::Pages;
+use super::tables::SiteKind;
+use crate::context::ThreadContext;
+use crate::ir::{Block, FuncId, Function, Start};
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// Loops that can have cells; those of further ones are never left. (8 bytes of address space each.)
+const MAX_LOOPS: usize = 1 << 17;
+
+/// Bytes that the frame of code for a loop may take. It makes place for a frame that had passed the stack's check, and makes no check itself: it may lie in the reserve below the limit, of which this is a small part.
+const MAX_FRAME: u32 = 32 << 10;
+
+/// One for each poll that was compiled, by the function and the block that holds it. Low in memory where there is room, like entry cells.
+pub struct OsrCells {
+    pages: Option<Pages>,
+    index: Mutex<FxHashMap<(FuncId, Block), usize>>,
+}
+
+impl OsrCells {
+    pub fn new(osr: Osr) -> Result<OsrCells, NativeError> {
+        let pages = if matches!(osr, Osr::Off) { None } else { Some(Pages::zeroed_low(8 * MAX_LOOPS)?) };
+        Ok(OsrCells { pages, index: Mutex::default() })
+    }
+
+    fn index(&self) -> MutexGuard<'_, FxHashMap<(FuncId, Block), usize>> {
+        self.index.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Where the cell of a loop lies, which has one from now on. `None` where loops are not left, or there are too many.
+    pub fn address(&self, func: FuncId, block: Block) -> Option<u64> {
+        let pages = self.pages.as_ref()?;
+        let mut index = self.index();
+        let next = index.len();
+        let index = *index.entry((func, block)).or_insert(next);
+        (index < MAX_LOOPS).then(|| pages.address() + 8 * index as u64)
+    }
+
+    fn cell(&self, func: FuncId, block: Block) -> Option<&AtomicU64> {
+        let address = self.address(func, block)?;
+        // SAFETY: inside the pages, which are only used as atomics, by Rust and by compiled code.
+        Some(unsafe { &*(address as *const AtomicU64) })
+    }
+}
+
+impl Engine {
+    /// The cell of a loop, by the function and the block that holds the loop's poll ([`SiteKind::Loop`]): the address of the code that goes on for it, or 0. `None` where the options say that loops are not left.
+    pub fn osr_cell(&self, func: FuncId, block: Block) -> Option<&AtomicU64> {
+        self.osr_cells().cell(func, block)
+    }
+
+    /// Compiles what [`crate::opt::osr::enter_at`] has made for a loop, and lets running calls of the function go over into it at the loop's next slow poll. Such code is kept as long as the engine is.
+    ///
+    /// # Errors
+    /// As for [`Engine::compile`]; [`NativeError::Compile`] also where the frame is too large, or loops are not left.
+    pub fn install_osr(&self, func: FuncId, block: Block, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
+        assert_eq!(body.start, Start::Loop, "{} begins at a call", body.name);
+        let fail = |message: &str| NativeError::Compile { func, message: message.into() };
+        let cell = self.osr_cell(func, block).ok_or_else(|| fail("its loops are not left"))?;
+        let version = self.compile_checked(func, body, level, |code| match code.meta.frame_size {
+            0..=MAX_FRAME => Ok(()),
+            size => Err(fail(&format!("a frame of {size} bytes for a loop"))),
+        })?;
+        cell.store(version.entry, Ordering::Release);
+        Ok(version)
+    }
+
+    /// Where every loop is to be left: installs code for the one that the thread stands in.
+    pub(super) fn polled(&self, ctx: &ThreadContext) {
+        let Osr::Always(make) = self.osr() else { return };
+        let Some(frame) = self.tables().frame(ctx.last_pc) else { return };
+        let SiteKind::Loop(block) = frame.site else { return };
+        let is_empty = self.osr_cell(frame.func, block).is_some_and(|cell| cell.load(Ordering::Acquire) == 0);
+        if let Some(body) = is_empty.then(|| make(self.module(), frame.func, block)).flatten() {
+            // Where it cannot be compiled, the loop goes on as it is.
+            _ = self.install_osr(frame.func, block, &body, self.options().level);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The rest of a call from a loop on, as a function of its own: what running code goes over into by on-stack replacement.
+//!
+//! In: a function, and one of its blocks that hold a poll ([`crate::ir::polls`]). Out: a function whose parameters are what lives behind the poll, in that order, and which does what is left to do ([`Start::Loop`]). Constants are made anew.
+//!
+//! The code behind the poll stands in the middle of a loop, and perhaps of loops around that one. To jump there from outside would spoil their shape: no block would be entered first any more, and the innermost loop would be one with
+//! those around it. So each loop, the innermost first, gets a copy of what can be reached of it before its header is passed again (the rest of the round, with loops inside entire), and is then entered at its header as ever.
+//! (Loop peeling, at the cost of one copy of the inner loops for each one around; beyond [`LIMIT`] the outer loops are entered in their middle, which is only slower.)
+//!
+//! Invariants: operations and their positions are those of the function; the order in which they are executed is the same.
+
+use super::analysis::declared::Declared;
+use super::analysis::loops::{LoopId, Loops};
+use crate::ir::copy::{copy_region, defined_in};
+use crate::ir::dominators::Dominators;
+use crate::ir::polls::{LoopPoll, loop_polls};
+use crate::ir::repair::Repair;
+use crate::ir::rewrite::Aliases;
+use crate::ir::straighten::straighten;
+use crate::ir::*;
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Instructions that are copied.
+const LIMIT: usize = 4000;
+
+/// `None` where running code is not left: the block holds no poll, or too much lives behind it; or references that no class covers.
+pub fn enter_at(module: &Module, func: &Function, block: Block) -> Option<Function> {
+    let poll = loop_polls(func).into_iter().find(|poll| poll.block == block)?;
+    let declared = Declared::new(module, func);
+    let params = poll.live.iter().map(|&value| declared.of(value)).collect::<Option<Vec<_>>>()?;
+    let mut rest = Rest { func: func.clone(), repair: Repair::default(), new: Vec::new() };
+    let target = rest.split(&poll);
+    let loops = Loops::new(&rest.func, &Dominators::new(&rest.func));
+    rest.begin_at(target, &poll);
+    rest.peel(&loops, target);
+    let Rest { mut func, repair, .. } = rest;
+    (func.params, func.start) = (params, Start::Loop);
+    repair.run(&mut func);
+    let mut aliases = Aliases::default();
+    straighten(&mut func, &mut |param, arg| aliases.replace(param, arg));
+    func.rewrite(&aliases);
+    Some(func)
+}
+
+struct Rest {
+    func: Function,
+    repair: Repair,
+    /// The new entry, and the copies that it leads to.
+    new: Vec<Block>,
+}
+
+impl Rest {
+    /// Gives what stands behind the poll a block of its own.
+    fn split(&mut self, poll: &LoopPoll) -> Block {
+        let Function { layout, blocks, .. } = &mut self.func;
+        let data = &mut blocks[poll.block];
+        let place = data.insts.iter().position(|&i| i == poll.inst).expect("the block's poll");
+        let insts = data.insts.split_off(place + 1);
+        let (terminator, terminator_loc) = (data.terminator.take(), data.terminator_loc);
+        let behind = blocks.push(BlockData { params: Vec::new(), insts, terminator, terminator_loc });
+        blocks[poll.block].terminator = Some(jump(behind));
+        layout.push(behind);
+        behind
+    }
+
+    /// Puts an entry before everything, with the parameters, and the constants that are needed.
+    fn begin_at(&mut self, target: Block, poll: &LoopPoll) {
+        let func = &mut self.func;
+        let block = func.blocks.push(BlockData { terminator: Some(jump(target)), ..BlockData::default() });
+        for (home, value) in homes(func, &poll.live) {
+            let param = func.values.push(func.values[value]);
+            func.blocks[block].params.push(param);
+            self.repair.also((home, value), (block, param));
+        }
+        for (home, value) in homes(func, &poll.constants) {
+            let insts = &mut func.blocks[home].insts;
+            let place = insts.iter().position(|&i| func.insts[i].result == Some(value)).expect("constants are instructions");
+            let inst = insts.remove(place);
+            func.blocks[block].insts.push(inst);
+        }
+        func.layout.insert(0, block);
+        self.new.push(block);
+    }
+
+    /// Makes the loops around the target be entered at their headers. They are those that the function had without the new entry.
+    fn peel(&mut self, loops: &Loops, target: Block) {
+        let mut copied = 0;
+        for id in std::iter::successors(loops.around(target), |&id| loops.loops[id].parent.expand()) {
+            let region = self.entered_inside(loops, id);
+            copied += region.iter().map(|&b| self.func.blocks[b].insts.len() + 1).sum::<usize>();
+            if copied > LIMIT {
+                return;
+            }
+            let copy = copy_region(&mut self.func, &region);
+            for &block in &self.new {
+                let terminator = self.func.blocks[block].terminator.as_mut().expect("a finished block");
+                terminator.for_each_edge_mut(|edge| edge.block = copy.block(edge.block));
+            }
+            self.new.extend(copy.blocks.iter().map(|&(_, new)| new));
+            self.repair.copied(&self.func, &copy);
+        }
+    }
+
+    /// Blocks of the loop that new blocks lead to without passing its header.
+    fn entered_inside(&self, loops: &Loops, id: LoopId) -> Vec<Block> {
+        let mut seen = EntitySet::with_capacity(self.func.blocks.len());
+        seen.insert(loops.loops[id].header);
+        let (mut region, mut work) = (Vec::new(), self.new.clone());
+        while let Some(block) = work.pop() {
+            self.func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| {
+                if loops.contains(id, edge.block) && seen.insert(edge.block) {
+                    region.push(edge.block);
+                    work.push(edge.block);
+                }
+            });
+        }
+        region
+    }
+}
+
+fn jump(to: Block) -> Terminator {
+    Terminator::Jump(BlockCall { block: to, args: Args::new() })
+}
+
+/// Each of the values with the block that defines it.
+fn homes(func: &Function, values: &[Value]) -> Vec<(Block, Value)> {
+    let mut home: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(func.values.len());
+    for &block in &func.layout {
+        defined_in(func, block).into_iter().for_each(|value| home[value] = block.into());
+    }
+    values.iter().map(|&value| (home[value].expect("a live value is defined"), value)).collect()
+}

@@ -1,0 +1,8 @@
+//! Child processes measured, and what the differences between their times are worth.
+//!
+//! What `vm bench` and the crate `benches` share: [`process`] runs a child and says what it took, [`counters`] asks the processor about it, [`stats`] and [`ratio`] make numbers with errors of it. Knows nothing of what the children do.
+
+pub mod counters;
+pub mod process;
+pub mod ratio;
+pub mod stats;

@@ -1,0 +1,139 @@
+//! How far what is counted of something differs from tick to tick, for standard errors (see [`estimate`](crate::estimate)).
+//!
+//! In: what each tick of a thread contributed to nodes of a structure, or to any other parts of the calls. Out: of each part the sum of squares over ticks.
+//!
+//! A side table, so that structures stay as small as they are where nobody asks for errors: it takes 16 bytes for each node up to the last one that a sample has counted in, and is written to once a tick and node. Where every call is
+//! counted there is none. Nodes that the profile will make one of (those of a k-SF that end in the same k + 1 calls, for a k-CCF) are not independent of each other: what they contribute to the same tick is added before it is squared, and the
+//! difference that this makes is kept at one of them. So a sum of squares over all of them is that of the one node they become, and no node of the k-CCF needs to be known before the end.
+
+use crate::estimate::standard_error;
+use crate::profile::Seen;
+use crate::structures::forest::Forest;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+use std::hash::Hash;
+
+/// What a thread's last tick has contributed so far.
+#[derive(Clone, Debug)]
+pub(super) struct OpenTick<N> {
+    tick: u64,
+    parts: FxHashMap<N, Part>,
+}
+
+/// What a tick contributes to a node.
+#[derive(Clone, Copy, Default, Debug)]
+struct Part {
+    weight: f64,
+    samples: u64,
+}
+
+/// Over closed ticks.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Squares {
+    /// Of each tick's contribution.
+    pub squares: f64,
+    /// Calls that were seen.
+    pub samples: u64,
+}
+
+impl Squares {
+    pub fn add(&mut self, other: Squares) {
+        self.squares += other.squares;
+        self.samples += other.samples;
+    }
+}
+
+/// What weights stand for, and how many observations they come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    /// What a weight is multiplied with.
+    pub factor: f64,
+    /// How many there were, those that saw no call included.
+    pub ticks: u64,
+}
+
+impl Scale {
+    /// Standard error of what has been counted with this sum. `None`: from one tick nothing follows.
+    pub fn error(self, weight: f64, squares: f64) -> Option<f64> {
+        Some(standard_error(self.ticks, weight, squares) * self.factor).filter(|error| error.is_finite())
+    }
+
+    pub fn seen(self, weight: f64, Squares { squares, samples }: Squares) -> Seen {
+        Seen { error: self.error(weight, squares), samples }
+    }
+}
+
+impl<N: EntityRef + Hash> OpenTick<N> {
+    pub fn new() -> Self {
+        OpenTick { tick: 0, parts: FxHashMap::default() }
+    }
+
+    pub fn count(&mut self, node: N, weight: f64) {
+        let part = self.parts.entry(node).or_default();
+        part.weight += weight;
+        part.samples += 1;
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.parts.capacity() * (size_of::<(N, Part)>() + 1)
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Spread<N: EntityRef> {
+    nodes: SecondaryMap<N, Squares>,
+    /// Nodes that end in the same so many calls are one.
+    reach: Option<usize>,
+}
+
+impl<N: EntityRef + Hash> Spread<N> {
+    pub fn new(reach: Option<usize>) -> Self {
+        Spread { nodes: SecondaryMap::new(), reach }
+    }
+
+    /// From here on what the thread contributes is this tick's.
+    pub fn enter(&mut self, open: &mut OpenTick<N>, tick: u64, forest: &impl Forest<Node = N>) {
+        if open.tick != tick {
+            self.close(open, forest);
+            // The table's memory serves the next tick.
+            open.parts.clear();
+            open.tick = tick;
+        }
+    }
+
+    pub fn close(&mut self, open: &OpenTick<N>, forest: &impl Forest<Node = N>) {
+        for (&node, part) in &open.parts {
+            self.nodes[node].add(Squares { squares: part.weight * part.weight, samples: part.samples });
+        }
+        if let Some(calls) = self.reach {
+            self.join(open, |a, b| compare(forest, a, b, calls));
+        }
+    }
+
+    /// Makes the squares of nodes that are one those of their sum.
+    fn join(&mut self, open: &OpenTick<N>, compare: impl Fn(N, N) -> Ordering) {
+        let mut nodes: Vec<(N, f64)> = open.parts.iter().map(|(&node, part)| (node, part.weight)).collect();
+        nodes.sort_by(|a, b| compare(a.0, b.0));
+        for same in nodes.chunk_by(|a, b| compare(a.0, b.0).is_eq()).filter(|same| same.len() > 1) {
+            let sum: f64 = same.iter().map(|(_, weight)| weight).sum();
+            let squares: f64 = same.iter().map(|(_, weight)| weight * weight).sum();
+            self.nodes[same[0].0].squares += sum * sum - squares;
+        }
+    }
+
+    pub fn get(&self, node: N) -> Squares {
+        self.nodes[node]
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Squares>()
+    }
+}
+
+/// By the last so many calls, the last one first.
+fn compare<F: Forest>(forest: &F, a: F::Node, b: F::Node, calls: usize) -> Ordering {
+    let labels = |node| std::iter::successors(Some(node), |&node| forest.parent(node)).map(|node| forest.label(node)).take(calls);
+    labels(a).cmp(labels(b))
+}

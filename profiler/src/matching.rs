@@ -1,0 +1,195 @@
+//! Functions and call sites of one program found again in another: in what was compiled from the same source once more, or from a later version of it.
+//!
+//! In: [`Names`], what identifies functions and call sites whatever their numbers are; a [`Program`]. Out: [`Mapping`], for each the number it has there, if it is there.
+//!
+//! A function is known again by its name and its file's name (in whichever folder), or by its name alone where its file is unknown; of several such by its line, and of several on one line by their order. A call site is known again
+//! by its caller and its distance from the caller's first line, or by its line where nothing is at that distance; of several on one line by their order, and so are those whose line both programs do not know.
+//! Invariant: two functions, and two call sites, with different names are never found to be the same one as long as there is one for each.
+
+use crate::ids::{CallSiteId, FuncId};
+use crate::program::{Function, Program};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use rustc_hash::FxHashMap;
+
+/// What identifies a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionKey {
+    /// Name, file and line.
+    pub function: Function,
+    /// Which of those with this name on this line, in the order of their numbers: 0 for the first.
+    pub nth: u32,
+}
+
+/// What identifies a call site.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SiteKey {
+    /// The function it is in.
+    pub caller: FuncId,
+    /// 1-based; 0 where unknown. In the caller's file.
+    pub line: u32,
+    /// Which of the caller's on this line, in the order of their numbers: 0 for the first.
+    pub nth: u32,
+}
+
+/// Functions and call sites, all or some of a program.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Names {
+    /// By number.
+    pub functions: PrimaryMap<FuncId, FunctionKey>,
+    /// By number.
+    pub sites: PrimaryMap<CallSiteId, SiteKey>,
+}
+
+impl Names {
+    /// All of a program, with its numbers.
+    pub fn of(program: &Program) -> Names {
+        let mut counts: FxHashMap<(&str, &str, u32), u32> = FxHashMap::default();
+        let functions = program.functions.values().map(|function| {
+            let nth = next(counts.entry((&function.name, &function.file, function.line)).or_default());
+            FunctionKey { function: function.clone(), nth }
+        });
+        let functions = functions.collect();
+        let mut counts: FxHashMap<(FuncId, u32), u32> = FxHashMap::default();
+        let sites = program.sites.values().map(|site| {
+            let nth = next(counts.entry((site.caller, site.line)).or_default());
+            SiteKey { caller: site.caller, line: site.line, nth }
+        });
+        Names { functions, sites: sites.collect() }
+    }
+
+    /// What they are in a program.
+    pub fn find_in(&self, now: &Program) -> Mapping {
+        let index = Index::new(now);
+        let mut mapping = Mapping::default();
+        for (id, name) in &self.functions {
+            mapping.functions[id] = index.function(name).into();
+        }
+        for (id, site) in &self.sites {
+            let Some(caller) = mapping.function(site.caller) else { continue };
+            mapping.sites[id] = index.site(caller, site, self.functions[site.caller].function.line).into();
+        }
+        mapping
+    }
+}
+
+/// The number that `count` has had, which grows.
+fn next(count: &mut u32) -> u32 {
+    *count += 1;
+    *count - 1
+}
+
+/// The numbers of another program.
+#[derive(Clone, Default, Debug)]
+pub struct Mapping {
+    functions: SecondaryMap<FuncId, PackedOption<FuncId>>,
+    sites: SecondaryMap<CallSiteId, PackedOption<CallSiteId>>,
+}
+
+impl Mapping {
+    /// `None`: it is gone.
+    pub fn function(&self, id: FuncId) -> Option<FuncId> {
+        self.functions[id].expand()
+    }
+
+    /// `None`: it is gone.
+    pub fn site(&self, id: CallSiteId) -> Option<CallSiteId> {
+        self.sites[id].expand()
+    }
+}
+
+/// A program by name.
+struct Index<'a> {
+    program: &'a Program,
+    functions: FxHashMap<&'a str, Vec<FuncId>>,
+    sites: FxHashMap<(FuncId, u32), Vec<CallSiteId>>,
+}
+
+impl<'a> Index<'a> {
+    pub fn new(program: &'a Program) -> Index<'a> {
+        let mut functions: FxHashMap<&str, Vec<FuncId>> = FxHashMap::default();
+        program.functions.iter().for_each(|(id, function)| functions.entry(&function.name).or_default().push(id));
+        let mut sites: FxHashMap<(FuncId, u32), Vec<CallSiteId>> = FxHashMap::default();
+        program.sites.iter().for_each(|(id, site)| sites.entry((site.caller, site.line)).or_default().push(id));
+        Index { program, functions, sites }
+    }
+
+    pub fn function(&self, FunctionKey { function, nth }: &FunctionKey) -> Option<FuncId> {
+        let candidates = self.functions.get(&*function.name)?;
+        let fits = |id: &&FuncId| function.file.is_empty() || base(&self.program.functions[**id].file) == base(&function.file);
+        let mut same_line = candidates.iter().filter(fits).filter(|&&id| self.program.functions[id].line == function.line).peekable();
+        let nth = *nth as usize;
+        if same_line.peek().is_some() {
+            return same_line.nth(nth).copied();
+        }
+        candidates.iter().filter(fits).nth(nth).copied()
+    }
+
+    /// The call site in `caller` that was in the same function when that began on the line `first`.
+    pub fn site(&self, caller: FuncId, site: &SiteKey, first: u32) -> Option<CallSiteId> {
+        let on = |line| self.sites.get(&(caller, line));
+        let moved = site.line.saturating_add(self.program.functions[caller].line).saturating_sub(first);
+        let found = if site.line == 0 { on(0) } else { on(moved).or_else(|| on(site.line)) };
+        found?.get(site.nth as usize).copied()
+    }
+}
+
+/// A file's name without its folder.
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::CallSite;
+
+    /// Functions as name and line; call sites as caller and line.
+    fn program(functions: &[(&str, u32)], sites: &[(u32, u32)]) -> Program {
+        let mut program = Program::default();
+        for &(name, line) in functions {
+            program.functions.push(Function { name: name.into(), file: "dir/a.x".into(), line });
+        }
+        for &(caller, line) in sites {
+            program.sites.push(CallSite { caller: FuncId::from_u32(caller), line });
+        }
+        program
+    }
+
+    fn mapped(then: &Program, now: &Program) -> (Vec<Option<u32>>, Vec<Option<u32>>) {
+        let names = Names::of(then);
+        let mapping = names.find_in(now);
+        let functions = names.functions.keys().map(|id| mapping.function(id).map(FuncId::as_u32)).collect();
+        (functions, names.sites.keys().map(|id| mapping.site(id).map(CallSiteId::as_u32)).collect())
+    }
+
+    #[test]
+    fn a_program_is_found_in_itself_whatever_is_alike() {
+        let twins = program(&[("f", 1), ("closure", 3), ("closure", 3), ("f", 9)], &[(0, 2), (0, 2), (1, 3), (2, 3), (0, 4), (3, 9)]);
+        assert_eq!(mapped(&twins, &twins), ((0..4).map(Some).collect(), (0..6).map(Some).collect()));
+    }
+
+    #[test]
+    fn numbers_may_change_and_lines_may_move_together() {
+        let then = program(&[("main", 1), ("work", 10)], &[(0, 3), (1, 12), (1, 12)]);
+        let now = program(&[("new", 1), ("work", 14), ("main", 5)], &[(1, 16), (2, 7), (1, 16), (0, 2)]);
+        assert_eq!(mapped(&then, &now), (vec![Some(2), Some(1)], vec![Some(1), Some(0), Some(2)]));
+    }
+
+    #[test]
+    fn what_is_gone_is_not_taken_for_another() {
+        let then = program(&[("main", 1), ("gone", 10), ("closure", 20), ("closure", 20)], &[(0, 3), (0, 3), (1, 11), (0, 0)]);
+        let now = program(&[("main", 1), ("closure", 20)], &[(0, 3), (0, 9)]);
+        let (functions, sites) = mapped(&then, &now);
+        assert_eq!(functions, [Some(0), None, Some(1), None], "the second closure is not the first");
+        assert_eq!(sites, [Some(0), None, None, None]);
+    }
+
+    #[test]
+    fn call_sites_of_unknown_lines_go_by_their_order() {
+        let then = program(&[("start", 0)], &[(0, 0), (0, 0), (0, 0)]);
+        let now = program(&[("start", 0)], &[(0, 0), (0, 4), (0, 0)]);
+        assert_eq!(mapped(&then, &now).1, [Some(0), Some(2), None]);
+        let elsewhere = program(&[("start", 7)], &[(0, 7)]);
+        assert_eq!(mapped(&then, &elsewhere).1, [None; 3]);
+    }
+}

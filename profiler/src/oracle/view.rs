@@ -1,0 +1,327 @@
+//! A profile as policies ask it: how often a call goes where, in whatever context or behind the calls that were inlined around it.
+//!
+//! In: a [`Profile`], or what a [`Collector`] has collected so far; the program that is compiled, whose numbers are the answers'. Out: [`ProfileView`], which does not change any more and may be asked from any thread.
+//!
+//! How often one *copy* of a call runs, that is, behind a chain of inlined calls, follows from the longest part of the chain, counted outwards from the call, for which contexts are known well enough; for the rest of the chain
+//! it is assumed that a function does the same whoever calls it: a copy's part of the function's calls is that of the copy of the call that leads to it. With [`Weighting::Edges`] that is assumed for the whole chain.
+
+mod contexts;
+
+use super::evidence::Seen;
+use crate::collect::{CollectError, Collector};
+use crate::estimate::share;
+use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::matching::Names;
+use crate::profile::{Label, Meta, Profile};
+use crate::program::Program;
+use crate::tuning;
+use contexts::ContextIndex;
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use rustc_hash::FxHashMap;
+
+/// Calls of one kind, as far as they are known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Calls {
+    /// In calls.
+    pub weight: f64,
+    /// Standard error of the weight: 0 where every call was counted, `None` where unknown.
+    pub error: Option<f64>,
+    /// Observed calls, `None` where unknown.
+    pub samples: Option<u64>,
+}
+
+/// No calls.
+impl Default for Calls {
+    fn default() -> Self {
+        Calls { weight: 0.0, error: Some(0.0), samples: Some(0) }
+    }
+}
+
+impl Calls {
+    /// Both kinds, which are independent of each other.
+    fn plus(self, other: Calls) -> Calls {
+        Calls {
+            weight: self.weight + other.weight,
+            error: self.error.zip(other.error).map(|(a, b)| a.hypot(b)),
+            samples: self.samples.zip(other.samples).map(|(a, b)| a.saturating_add(b)),
+        }
+    }
+
+    /// There are calls, and it is not known of them that they are few samples.
+    pub fn is_sure(&self, samples: u64) -> bool {
+        self.weight > 0.0 && (self.error == Some(0.0) || self.samples.is_none_or(|known| known >= samples))
+    }
+
+    /// The part of an edge's calls that was made in a context: which of the edge's samples that were, is chance.
+    fn part(self, weight: f64) -> Calls {
+        let part = share(weight, self.weight).clamp(0.0, 1.0);
+        let error = match (self.error, self.samples) {
+            (Some(0.0), _) => Some(0.0),
+            (Some(error), Some(samples)) if samples > 0 => {
+                let chance = self.weight * (part * (1.0 - part) / samples as f64).sqrt();
+                Some((part * error).hypot(chance))
+            }
+            _ => None,
+        };
+        Calls { weight, error, samples: self.samples.map(|samples| (part * samples as f64).round() as u64) }
+    }
+}
+
+/// A function to which calls of a site went.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Receiver {
+    /// The function.
+    pub callee: FuncId,
+    /// The calls.
+    pub calls: Calls,
+}
+
+/// Which weights a policy goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weighting {
+    /// Those of edges, the same in all contexts.
+    Edges,
+    /// Those in context, as far as contexts are known.
+    Contexts,
+}
+
+/// What a call site does in a context.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Local {
+    /// Calls of the chain that make the context, counted outwards.
+    pub context: usize,
+    /// Where the site's calls went, the heaviest first; of equal ones that with the lower number.
+    pub receivers: Vec<Receiver>,
+    /// Of the function around the site.
+    pub entered: Calls,
+}
+
+impl Local {
+    /// All calls of the site.
+    pub fn calls(&self) -> Calls {
+        self.receivers.iter().fold(Calls::default(), |sum, receiver| sum.plus(receiver.calls))
+    }
+}
+
+/// Of something, 0 to 1, with its standard error.
+#[derive(Clone, Copy)]
+struct Part {
+    size: f64,
+    error: Option<f64>,
+}
+
+/// See the [module](self).
+#[derive(Clone, Default, Debug)]
+pub struct ProfileView {
+    /// As [`Local::receivers`].
+    receivers: FxHashMap<CallSiteId, Vec<Receiver>>,
+    entries: FxHashMap<FuncId, Calls>,
+    callers: SecondaryMap<CallSiteId, PackedOption<FuncId>>,
+    contexts: Option<ContextIndex>,
+    total: Calls,
+    /// Of the edges that the program does not have, in calls.
+    unmatched: f64,
+}
+
+impl ProfileView {
+    /// What a profile says of the program `now`. What the program no longer has counts in the total only; [`Staleness`](crate::profile::Staleness) can name it.
+    /// Contexts whose nodes are functions say nothing of call sites and are left out.
+    pub fn new(profile: &Profile, now: &Program) -> ProfileView {
+        let program = profile.program();
+        let mapping = Names::of(program).find_in(now);
+        let mut view = ProfileView::default();
+        for (site, known) in &now.sites {
+            view.callers[site] = Some(known.caller).into();
+        }
+        for (edge, calls) in edges(profile) {
+            let known = program.edges()[edge];
+            view.total = view.total.plus(calls);
+            let site = known.site.expand().map(|site| mapping.site(site));
+            let (Some(callee), false) = (mapping.function(known.callee), site == Some(None)) else {
+                view.unmatched += calls.weight;
+                continue;
+            };
+            let entries = view.entries.entry(callee).or_default();
+            *entries = entries.plus(calls);
+            if let Some(site) = site.flatten() {
+                let receivers = view.receivers.entry(site).or_default();
+                match receivers.iter_mut().find(|receiver| receiver.callee == callee) {
+                    Some(receiver) => receiver.calls = receiver.calls.plus(calls),
+                    None => receivers.push(Receiver { callee, calls }),
+                }
+            }
+        }
+        view.receivers.values_mut().for_each(|receivers| sort(receivers));
+        view.contexts = profile.contexts().and_then(|contexts| ContextIndex::new(contexts, program, &mapping));
+        view
+    }
+
+    /// What was collected so far of the program `now`, which has all edges that samples had; `calls`: that were made. Takes time and memory for all contexts.
+    ///
+    /// # Errors
+    /// A sample had an edge that the program does not have.
+    pub fn of_collector(collector: &Collector, now: &Program, calls: u64) -> Result<ProfileView, CollectError> {
+        Ok(ProfileView::new(&collector.profile(Meta::default(), now.clone(), calls)?, now))
+    }
+
+    /// Of all edges, those too that the program no longer has.
+    pub fn total(&self) -> Calls {
+        self.total
+    }
+
+    /// The part of the total over edges that the program no longer has: 0 to 1.
+    pub fn unmatched(&self) -> f64 {
+        share(self.unmatched, self.total.weight)
+    }
+
+    /// Whether there are contexts to look calls up in.
+    pub fn has_contexts(&self) -> bool {
+        self.contexts.is_some()
+    }
+
+    /// The calls over an edge, in whatever context.
+    pub fn edge(&self, site: CallSiteId, callee: FuncId) -> Calls {
+        find(self.receivers(site), callee)
+    }
+
+    /// Where a site's calls went in whatever context, the heaviest first.
+    pub fn receivers(&self, site: CallSiteId) -> &[Receiver] {
+        self.receivers.get(&site).map_or(&[], Vec::as_slice)
+    }
+
+    /// All calls of a function.
+    pub fn entries(&self, function: FuncId) -> Calls {
+        self.entries.get(&function).copied().unwrap_or_default()
+    }
+
+    /// What a site does behind a chain of calls, outermost first: by the longest part of the chain that is known from at least [`tuning::INLINE_CONTEXT_SAMPLES`], or by the edges alone.
+    pub fn local(&self, chain: &[CallSiteId], site: CallSiteId, weighting: Weighting) -> Local {
+        let known = match (weighting, &self.contexts) {
+            (Weighting::Contexts, Some(contexts)) => self.in_context(contexts, chain, site),
+            _ => None,
+        };
+        known.unwrap_or_else(|| Local {
+            context: 0,
+            receivers: self.receivers(site).to_vec(),
+            entered: self.callers[site].map(|caller| self.entries(caller)).unwrap_or_default(),
+        })
+    }
+
+    fn in_context(&self, contexts: &ContextIndex, chain: &[CallSiteId], site: CallSiteId) -> Option<Local> {
+        let (&last, outer) = chain.split_last()?;
+        let caller = self.callers[site].expand()?;
+        let levels = contexts.levels(site, chain);
+        let entries = contexts.levels(last, outer);
+        let entries = entries.iter().find(|(callee, _)| *callee == caller).map(|(_, weights)| weights.as_slice());
+        let entered = |context: usize| {
+            let weight = entries.and_then(|weights| weights.get(context - 1)).copied().unwrap_or(0.0);
+            self.edge(last, caller).part(weight)
+        };
+        let at = |context: usize| {
+            let weights = levels.iter().filter_map(|(callee, weights)| Some((*callee, *weights.get(context)?)));
+            let receivers = weights.filter(|&(_, weight)| weight > 0.0);
+            let mut receivers: Vec<Receiver> =
+                receivers.map(|(callee, weight)| Receiver { callee, calls: self.edge(site, callee).part(weight) }).collect();
+            sort(&mut receivers);
+            Local { context, receivers, entered: entered(context) }
+        };
+        let is_sure = |calls: Calls| calls.is_sure(tuning::INLINE_CONTEXT_SAMPLES);
+        let reach = contexts.reach().min(chain.len());
+        (1..=reach).rev().map(at).find(|local| is_sure(local.entered) || is_sure(local.calls()))
+    }
+
+    /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1. `context` calls of the chain, counted outwards, make the context.
+    fn part_of_copy(&self, chain: &[CallSiteId], site: CallSiteId, context: usize, weighting: Weighting) -> Part {
+        let Some(rest) = chain.len().checked_sub(context + 1) else { return Part { size: 1.0, error: Some(0.0) } };
+        let inner = chain.get(rest + 1).copied().unwrap_or(site);
+        let Some(function) = self.callers[inner].expand() else { return Part { size: 0.0, error: None } };
+        let copy = self.copy(&chain[..rest], chain[rest], function, weighting).0;
+        let entries = self.entries(function).weight;
+        Part { size: share(copy.weight, entries).min(1.0), error: copy.error.map(|error| share(error, entries)) }
+    }
+
+    /// How often the copy of a call behind a chain goes to a callee, and whoever it goes to, with what the site does in the context that this follows from.
+    fn copy(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> (Calls, Calls, Local) {
+        let local = self.local(chain, site, weighting);
+        let part = self.part_of_copy(chain, site, local.context, weighting);
+        let of_copy = |calls: Calls| Calls {
+            weight: calls.weight * part.size,
+            error: calls.error.zip(part.error).map(|(error, of_part)| (error * part.size).hypot(calls.weight * of_part)),
+            samples: calls.samples,
+        };
+        (of_copy(find(&local.receivers, callee)), of_copy(local.calls()), local)
+    }
+
+    /// What there is to say of a call behind a chain of inlined calls.
+    pub fn look(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> Seen {
+        let (calls, at_site, local) = self.copy(chain, site, callee, weighting);
+        self.seen(calls, at_site, &local, self.edge(site, callee))
+    }
+
+    /// What there is to say of an edge, however often it is copied.
+    pub fn look_at_edge(&self, site: CallSiteId, callee: FuncId) -> Seen {
+        let local = self.local(&[], site, Weighting::Edges);
+        let edge = self.edge(site, callee);
+        self.seen(edge, local.calls(), &local, edge)
+    }
+
+    fn seen(&self, calls: Calls, at_site: Calls, local: &Local, edge: Calls) -> Seen {
+        let is_exact = self.total.error == Some(0.0);
+        let raw = |(samples, all): (u64, u64)| share(samples as f64, all as f64) * self.total.weight;
+        Seen {
+            weight: calls.weight,
+            // That a sampler saw nothing says little.
+            error: calls.error.filter(|_| calls.weight > 0.0 || is_exact),
+            samples: calls.samples,
+            raw_weight: edge.samples.zip(self.total.samples).map(raw),
+            site_weight: at_site.weight,
+            site_samples: at_site.samples,
+            total: self.total.weight,
+            total_samples: self.total.samples,
+            context: local.context as u32,
+            knows_caller: local.entered.is_sure(tuning::INLINE_CONTEXT_SAMPLES),
+        }
+    }
+
+    /// The part of all calls that the copy of a site behind a chain makes (0 to 1), and where they go.
+    pub fn distribution(&self, chain: &[CallSiteId], site: CallSiteId, weighting: Weighting) -> (f64, Vec<Receiver>) {
+        let local = self.local(chain, site, weighting);
+        let part = self.part_of_copy(chain, site, local.context, weighting);
+        (share(local.calls().weight * part.size, self.total.weight), local.receivers)
+    }
+}
+
+/// The edges of a profile; those of its contexts if it has no others.
+fn edges(profile: &Profile) -> Vec<(EdgeId, Calls)> {
+    if !profile.dcg().is_empty() {
+        // No samples: their number is unknown.
+        let samples = |edge: &crate::profile::DcgEdge| (edge.samples > 0 || edge.weight == 0.0).then_some(edge.samples);
+        return profile.dcg().iter().map(|e| (e.edge, Calls { weight: e.weight, error: e.error, samples: samples(e) })).collect();
+    }
+    let Some(contexts) = profile.contexts() else { return Vec::new() };
+    let own = contexts.own_weights();
+    let mut edges: FxHashMap<EdgeId, f64> = FxHashMap::default();
+    for (id, node) in contexts.nodes() {
+        let mut label = node.label;
+        if contexts.structure().is_reversed() {
+            // What is counted here is a call over the edge at the root.
+            let mut at = node.parent;
+            while let Some(parent) = at.expand() {
+                label = contexts.node(parent).label;
+                at = contexts.node(parent).parent;
+            }
+        }
+        if let Label::Edge(edge) = label {
+            *edges.entry(edge).or_default() += own[id];
+        }
+    }
+    edges.into_iter().map(|(edge, weight)| (edge, Calls { weight, error: None, samples: None })).collect()
+}
+
+fn find(receivers: &[Receiver], callee: FuncId) -> Calls {
+    receivers.iter().find(|receiver| receiver.callee == callee).map(|receiver| receiver.calls).unwrap_or_default()
+}
+
+fn sort(receivers: &mut [Receiver]) {
+    receivers.sort_by(|a, b| b.calls.weight.total_cmp(&a.calls.weight).then(a.callee.cmp(&b.callee)));
+}

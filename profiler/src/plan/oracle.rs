@@ -1,0 +1,151 @@
+//! Policies that write a plan and that follow one.
+//!
+//! [`Recorder`]: any policy; keeps its answers, those about targets and repeated ones too, which no list of [`InlineDecision`]s has. [`PlanOracle`]: in: a [`Plan`], the program of now. Out: the recorded answers.
+//!
+//! A call may have been asked about several times, for the optimizer works in rounds and may have copied it, and it records a refusal that is repeated only once. The size of the root tells the answers apart: that of the same size
+//! counts, or else the one for the nearest size; but of those for roots no larger than now the last one does, unless one was a refusal because of the size.
+
+use super::{Guard, Plan, Planned};
+use crate::ids::{CallSiteId, FuncId};
+use crate::oracle::{CallSiteFacts, Evidence, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
+use crate::program::Program;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// See the [module](self).
+pub struct Recorder<'a> {
+    oracle: &'a dyn Oracle,
+    answers: Mutex<(Vec<Planned>, FxHashSet<Planned>)>,
+    guards: Mutex<Vec<Guard>>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Nothing has been answered yet.
+    pub fn new(oracle: &'a dyn Oracle) -> Self {
+        Recorder { oracle, answers: Mutex::default(), guards: Mutex::default() }
+    }
+
+    /// What was answered about targets, each answer once; none where there was nothing to test for.
+    pub fn into_guards(self) -> Vec<Guard> {
+        self.into_parts().1
+    }
+
+    /// All answers, each once in the order in which they were given.
+    pub(super) fn into_parts(self) -> (Vec<Planned>, Vec<Guard>) {
+        let (answers, _) = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (answers, self.guards.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Oracle for Recorder<'_> {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        let verdict = self.oracle.decide(facts);
+        let answer = Planned::from(&InlineDecision::new(facts, verdict, None));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (all, known) = &mut *answers;
+        if known.insert(answer.clone()) {
+            all.push(answer);
+        }
+        verdict
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        let targets = self.oracle.targets(call);
+        let VirtualCallFacts { site, root, chain, candidates, .. } = *call;
+        let guard = Guard { root, chain: chain.into(), site, candidates: candidates.into(), targets: targets.as_slice().into() };
+        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        // From the end: what is asked again is asked soon.
+        if !targets.is_empty() && !guards.iter().rev().any(|known| *known == guard) {
+            guards.push(guard);
+        }
+        targets
+    }
+
+    fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
+        self.oracle.evidence(facts, verdict)
+    }
+}
+
+struct Answer {
+    chain: Box<[CallSiteId]>,
+    sizes: (u32, u32),
+    verdict: Verdict,
+}
+
+struct Tests {
+    chain: Box<[CallSiteId]>,
+    candidates: Box<[FuncId]>,
+    targets: Box<[FuncId]>,
+}
+
+/// See the [module](self).
+pub struct PlanOracle {
+    answers: FxHashMap<(FuncId, CallSiteId, FuncId), Vec<Answer>>,
+    tests: FxHashMap<(FuncId, CallSiteId), Vec<Tests>>,
+}
+
+impl PlanOracle {
+    /// What the plan says of functions and call sites that are gone from the program `now` is left out; [`Plan::staleness`] names them.
+    pub fn new(plan: &Plan, now: &Program) -> PlanOracle {
+        let mapping = plan.names().find_in(now);
+        let function = |id: FuncId| mapping.function(id);
+        let functions = |ids: &[FuncId]| ids.iter().filter_map(|&id| function(id)).collect::<Box<[FuncId]>>();
+        let sites = |ids: &[CallSiteId]| ids.iter().map(|&id| mapping.site(id)).collect::<Option<Box<[CallSiteId]>>>();
+        let mut oracle = PlanOracle { answers: FxHashMap::default(), tests: FxHashMap::default() };
+        for planned in plan.decisions() {
+            let key = (function(planned.root), mapping.site(planned.site), function(planned.callee));
+            let ((Some(root), Some(site), Some(callee)), Some(chain)) = (key, sites(&planned.chain)) else { continue };
+            let answer = Answer { chain, sizes: (planned.root_size, planned.callee_size), verdict: planned.verdict };
+            oracle.answers.entry((root, site, callee)).or_default().push(answer);
+        }
+        for guard in plan.guards() {
+            let key = (function(guard.root), mapping.site(guard.site));
+            let ((Some(root), Some(site)), Some(chain)) = (key, sites(&guard.chain)) else { continue };
+            let tests = Tests { chain, candidates: sorted(&functions(&guard.candidates)), targets: functions(&guard.targets) };
+            oracle.tests.entry((root, site)).or_default().push(tests);
+        }
+        oracle
+    }
+}
+
+impl Oracle for PlanOracle {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        let answers = self.answers.get(&(facts.root, facts.site, facts.callee)).into_iter().flatten();
+        let mut answers = answers.filter(|answer| *answer.chain == *facts.chain);
+        let Some(first) = answers.next() else { return Verdict::Call(Refused::NotInPlan) };
+        let distance = |answer: &Answer| answer.sizes.0.abs_diff(facts.root_size);
+        let mut best = first;
+        for answer in [first].into_iter().chain(answers) {
+            if answer.sizes == (facts.root_size, facts.callee_size) {
+                return answer.verdict;
+            }
+            let is_later = answer.sizes.0 <= facts.root_size && !is_for_size(best.verdict);
+            if is_later && !is_for_size(answer.verdict) || distance(answer) < distance(best) {
+                best = answer;
+            }
+        }
+        match best.verdict {
+            // It was no larger than the call; another size may be.
+            Verdict::Inline(accepted) if accepted.keeps_size() && best.sizes.1 != facts.callee_size => Verdict::Call(Refused::NotInPlan),
+            verdict => verdict,
+        }
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        let tests = self.tests.get(&(call.root, call.site)).into_iter().flatten();
+        let candidates = sorted(call.candidates);
+        let mut tests = tests.filter(|tests| *tests.chain == *call.chain && tests.candidates == candidates);
+        tests.next().map_or(Vec::new(), |tests| tests.targets.to_vec())
+    }
+}
+
+/// Refused for the root's size: near that size it is again.
+fn is_for_size(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Call(Refused::RootTooLarge | Refused::BudgetSpent))
+}
+
+fn sorted(ids: &[FuncId]) -> Box<[FuncId]> {
+    let mut ids: Box<[FuncId]> = ids.into();
+    ids.sort_unstable();
+    ids
+}

@@ -1,0 +1,185 @@
+//! What a view says of a profile, whichever structure its contexts come from.
+
+use super::support::{World, by_hand, func, site, view, worlds};
+use profiler::collect::{Collector, Options, StructureKind, Weights};
+use profiler::event::Event;
+use profiler::ids::{CallSiteId, ThreadId};
+use profiler::oracle::ProfileView;
+use profiler::oracle::view::{Calls, Local, Weighting};
+use profiler::profile::{DcgEdge, Meta, Profile};
+use profiler::program::{Edge, Program};
+use profiler::sample::{Observed, Sample};
+use profiler::samplers::Random;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+/// A run of a world: at each call site it calls one of the callees, some times, at random; and each call's sites, outermost first, with its callee.
+fn run(world: &World, program: &mut Program, seed: u64) -> (Vec<Event>, Vec<(Vec<CallSiteId>, usize)>) {
+    let mut random = Random::new(seed);
+    let start = program.edge(Edge { site: None.into(), callee: func(0) });
+    let (mut events, mut calls) = (vec![Event::call(start)], vec![(vec![], 0)]);
+    // What is still to be done: calls of a function's sites, or a return.
+    let mut work: Vec<Option<(Vec<CallSiteId>, usize, usize)>> = (0..world.0[0].sites.len()).map(|nth| Some((vec![], 0, nth))).collect();
+    while let Some(next) = work.pop() {
+        let Some((chain, f, nth)) = next else {
+            events.push(Event::RETURN);
+            continue;
+        };
+        let callees = &world.0[f].sites[nth];
+        let (g, _) = callees[random.below(callees.len() as u64) as usize];
+        let at = world.site(f, nth, false);
+        if calls.len() < 300 && random.chance(0.6) {
+            work.push(Some((chain.clone(), f, nth)));
+        }
+        let chain = [chain.as_slice(), &[at]].concat();
+        events.push(Event::call(program.edge(Edge { site: Some(at).into(), callee: func(g) })));
+        calls.push((chain.clone(), g));
+        work.push(None);
+        if calls.len() < 300 {
+            work.extend((0..world.0[g].sites.len()).map(|nth| Some((chain.clone(), g, nth))));
+        }
+    }
+    events.push(Event::RETURN);
+    (events, calls)
+}
+
+fn weights(local: &Local) -> Vec<(u32, f64)> {
+    let mut weights: Vec<_> = local.receivers.iter().map(|receiver| (receiver.callee.as_u32(), receiver.calls.weight)).collect();
+    weights.sort_by_key(|&(callee, _)| callee);
+    weights
+}
+
+proptest! {
+    /// Behind each chain that was run, and each end of one, a view knows the calls that were made there, and no others.
+    #[test]
+    fn all_structures_know_the_same_contexts(world in worlds(), seed in any::<u64>()) {
+        let mut program = world.program(false);
+        let (events, calls) = run(&world, &mut program, seed);
+        let sample = Sample { thread: ThreadId::from_u32(0), stack: vec![], observed: Observed::Burst(events), weight: 1.0, tick: 1 };
+        let k = NonZeroU32::new(3).expect("not 0");
+        for (kind, reach) in [
+            (StructureKind::Cct, 9),
+            (StructureKind::CcMap, 9),
+            (StructureKind::Ksf(k), 3),
+            (StructureKind::Kccf(k), 3),
+        ] {
+            let mut collector = Collector::new(Options { kind, weights: Weights::Exact, max_nodes: 1 << 20 }).expect("a collector");
+            collector.learn(&program).expect("good edges");
+            collector.add(&sample);
+            let view = ProfileView::of_collector(&collector, &program, calls.len() as u64).expect("a view");
+            prop_assert_eq!(view.total(), Calls { weight: calls.len() as f64, error: Some(0.0), samples: Some(calls.len() as u64) });
+            for (path, _) in calls.iter().filter(|(path, _)| !path.is_empty()) {
+                let (&at, chain) = path.split_last().expect("not empty");
+                for from in 0..=chain.len() {
+                    let suffix = &path[from..];
+                    if suffix.len() > reach + 1 {
+                        continue;
+                    }
+                    let mut expected: BTreeMap<u32, f64> = BTreeMap::new();
+                    for (path, callee) in &calls {
+                        if path.ends_with(suffix) {
+                            *expected.entry(*callee as u32).or_default() += 1.0;
+                        }
+                    }
+                    let local = view.local(&chain[from..], at, Weighting::Contexts);
+                    prop_assert_eq!(local.context, chain.len() - from, "{:?}", kind);
+                    prop_assert_eq!(weights(&local), expected.into_iter().collect::<Vec<_>>(), "{:?} {:?}", kind, suffix);
+                }
+            }
+        }
+    }
+
+    /// A profile of the same program under other numbers says the same.
+    #[test]
+    fn numbers_of_the_profile_do_not_matter(world in worlds()) {
+        let profile = world.profile(&[], 1.0, true);
+        let now = world.program(true);
+        let (same, other) = (view(&profile), ProfileView::new(&profile, &now));
+        prop_assert_eq!(other.unmatched(), 0.0);
+        for (chain, f, _) in world.contexts() {
+            let renamed = |id: CallSiteId| site(now.sites.len() - 1 - id.as_u32() as usize);
+            let there: Vec<CallSiteId> = chain.iter().map(|&id| renamed(id)).collect();
+            for (nth, callees) in world.0[f].sites.iter().enumerate() {
+                for &(g, _) in callees {
+                    let a = same.look(&chain, world.site(f, nth, false), func(g), Weighting::Contexts);
+                    let b = other.look(&there, world.site(f, nth, true), func(world.number(g, true)), Weighting::Contexts);
+                    prop_assert_eq!(a, b);
+                }
+            }
+        }
+    }
+
+    /// Where each invocation of a function does the same, the part of a copy follows from the edges alone.
+    #[test]
+    fn copies_of_calls_have_their_part_of_the_edge(world in worlds()) {
+        let view = view(&world.profile(&[], 1.0, true));
+        for (chain, f, runs) in world.contexts() {
+            for (nth, callees) in world.0[f].sites.iter().enumerate() {
+                for &(g, calls) in callees {
+                    let at = world.site(f, nth, false);
+                    // Twins: the same chain of sites leads to the function only once, since a site and the next one's function name the callee.
+                    let expected = runs * f64::from(calls);
+                    for weighting in [Weighting::Edges, Weighting::Contexts] {
+                        let seen = view.look(&chain, at, func(g), weighting);
+                        prop_assert!((seen.weight - expected).abs() <= 1e-9 * expected, "{:?}: {} of {}", weighting, seen.weight, expected);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_program_no_longer_has_counts_in_the_total() {
+    let (_, profile) = by_hand(&[0, 0], 3, &[(&[], 0, 10.0), (&[0], 1, 100.0), (&[1], 2, 300.0)]);
+    let mut now = Program::default();
+    for id in [0, 2] {
+        now.functions.push(profile.program().functions[func(id)].clone());
+    }
+    profile.program().sites.values().for_each(|&at| _ = now.sites.push(at));
+    let view = ProfileView::new(&profile, &now);
+    assert_eq!((view.total().weight, view.unmatched()), (410.0, 100.0 / 410.0));
+    assert_eq!(view.edge(site(1), func(1)).weight, 300.0, "its second function is the third of then");
+    assert!(view.receivers(site(0)).is_empty());
+}
+
+#[test]
+fn samples_and_errors_of_contexts_are_the_edges_in_part() {
+    // f1 and f2 call f3, a library function, whose site calls f4.
+    let calls: &[(&[usize], usize, f64)] =
+        &[(&[], 0, 0.0), (&[0], 1, 0.0), (&[0, 1], 3, 500.0), (&[0, 1, 3], 4, 3_000.0), (&[2], 3, 500.0), (&[2, 3], 4, 1_000.0)];
+    let (_, profile) = by_hand(&[0, 1, 0, 3], 5, calls);
+    let view = view(&profile);
+    let seen = view.look(&[site(1)], site(3), func(4), Weighting::Contexts);
+    assert_eq!((seen.weight, seen.samples, seen.context), (3_000.0, Some(300), 1));
+    // 3/4 of 400 samples: the edge's error of 200 calls in part, and that of a proportion.
+    let expected = (0.75f64 * 200.0).hypot(4_000.0 * (0.75f64 * 0.25 / 400.0).sqrt());
+    assert!((seen.error.expect("known") - expected).abs() < 1e-9);
+    assert_eq!(seen.raw_weight, Some(4_000.0), "of the edge");
+    assert_eq!(seen.total, 5_000.0);
+}
+
+#[test]
+fn contexts_of_few_samples_are_not_used() {
+    let with = |calls: f64| {
+        let calls: &[(&[usize], usize, f64)] =
+            &[(&[], 0, 0.0), (&[0], 1, calls), (&[0, 2], 2, calls), (&[1], 1, 1_000.0), (&[1, 2], 3, 1_000.0)];
+        view(&by_hand(&[0, 0, 1], 4, calls).1).local(&[site(0)], site(2), Weighting::Contexts)
+    };
+    let (few, many) = (with(190.0), with(200.0));
+    assert_eq!((few.context, weights(&few)), (0, vec![(2, 190.0), (3, 1_000.0)]));
+    assert_eq!((many.context, weights(&many)), (1, vec![(2, 200.0)]));
+}
+
+#[test]
+fn a_profile_of_contexts_alone_has_edges_too() {
+    let (program, profile) = by_hand(&[0, 1], 3, &[(&[], 0, 1.0), (&[0], 1, 7.0), (&[0, 1], 2, 30.0)]);
+    let contexts = profile.contexts().expect("has contexts").clone();
+    let alone = Profile::builder(Meta::default(), profile.program().clone()).contexts(contexts).build().expect("a good profile");
+    let edge = ProfileView::new(&alone, &program).edge(site(1), func(2));
+    assert_eq!(edge, Calls { weight: 30.0, error: None, samples: None });
+    let unknown = DcgEdge { samples: 0, error: None, ..profile.dcg()[2] };
+    let unknown = Profile::builder(Meta::default(), profile.program().clone()).dcg([unknown]).build().expect("a good profile");
+    assert_eq!(view(&unknown).edge(site(1), func(2)).samples, None, "not none seen");
+}

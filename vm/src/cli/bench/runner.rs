@@ -1,0 +1,184 @@
+//! Single runs: `vm run` as a child process, and what it took.
+//!
+//! In: a program and a value. Out: [`Sample`] of a timed run, [`Counted`] of one in which calls are counted; a profile for the policies that ask one. A run that does not end with 0 is an error that shows the command.
+
+use super::options::Setup;
+use super::programs::Program;
+use crate::cli::run_stats::RunStats;
+use measure::counters::{self, Counts};
+use measure::process::{self, Run};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// In seconds.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Times {
+    pub wall: f64,
+    /// `None` where the system does not tell.
+    pub cpu: Option<f64>,
+}
+
+/// A timed run.
+#[derive(Clone, Default, Debug)]
+pub struct Sample {
+    pub process: Times,
+    pub iterations: Vec<Times>,
+    pub counts: Counts,
+    /// Seconds in the optimizer and the code generator.
+    pub compile: f64,
+    /// Bytes; `None` where nothing became machine code.
+    pub code: Option<f64>,
+    /// Calls that the optimizer inlined; `None` where there is no optimizer.
+    pub inlined: Option<f64>,
+}
+
+/// A run that is not timed.
+pub struct Counted {
+    /// Calls that were made, all iterations together.
+    pub calls: Option<u64>,
+}
+
+/// Arguments under which all calls are counted and next to none is looked at.
+const COUNTING: [&str; 3] = ["--profile=estimator", "--interval=1000000000", "--structure=dcg"];
+
+/// Arguments of a run that is profiled for the policies.
+const PROFILED: [&str; 2] = ["--tier=baseline", "--profile=adaptive"];
+
+pub struct Runner<'a> {
+    setup: &'a Setup,
+    vm: PathBuf,
+    stats: Temporary,
+    /// Of the program, once it was made.
+    profile: Option<Temporary>,
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(setup: &'a Setup) -> Result<Runner<'a>, String> {
+        let vm = std::env::current_exe().map_err(|e| format!("cannot find the program file of this vm: {e}"))?;
+        Ok(Runner { setup, vm, stats: Temporary::new("stats"), profile: None })
+    }
+
+    /// Makes the profile that later runs of this program decide by, in a run of its own that is not timed. Gives what it printed; `None` if nobody asks a profile.
+    pub fn make_profile(&mut self, program: &Program) -> Result<Option<Vec<u8>>, String> {
+        let Setup { comparison, memory, .. } = self.setup;
+        if !(0..comparison.values.len()).any(|value| self.setup.asks_profile(value)) {
+            return Ok(None);
+        }
+        let profile = Temporary::new("profile");
+        let flags = [&PROFILED.map(str::to_owned)[..], &memory[..], &[format!("--profile-out={}", profile.0.display())]].concat();
+        let mut command = Command::new(&self.vm);
+        command.arg("run").args(&flags).arg(&program.file).arg("--").args(&program.args);
+        let run = process::run(&mut command).map_err(|e| self.cannot_start(&e))?;
+        let words = words(program, &flags);
+        check(&run, &format!("{} with a profiler", program.name), &format!("hint: the run was {words}"))?;
+        self.profile = Some(profile);
+        Ok(Some(run.stdout))
+    }
+
+    /// What it printed, and what it took.
+    pub fn timed(&self, program: &Program, value: usize) -> Result<(Vec<u8>, Sample), String> {
+        let flags = self.flags(value);
+        let (run, counts) = counters::run(&mut self.command(program, &flags)).map_err(|e| self.cannot_start(&e))?;
+        let stats = self.finish(program, value, &flags, &run)?;
+        let cpu = run.usage.map(|usage| (usage.user + usage.system).as_secs_f64());
+        let nanos = |nanos: u64| nanos as f64 / 1e9;
+        let sample = Sample {
+            process: Times { wall: run.wall.as_secs_f64(), cpu },
+            // A clock that did not advance would make a ratio infinite.
+            iterations: stats.iterations.iter().map(|i| Times { wall: nanos(i.wall_ns.max(1)), cpu: i.cpu_ns.map(nanos) }).collect(),
+            counts,
+            compile: nanos(stats.compile_ns()),
+            code: stats.code.as_ref().map(|code| code.code_bytes as f64),
+            inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
+        };
+        Ok((run.stdout, sample))
+    }
+
+    /// What it printed, and what it called.
+    pub fn counted(&self, program: &Program, value: usize) -> Result<(Vec<u8>, Counted), String> {
+        // A profiler counts inlined calls only if it is asked to, so these are calls that the machine makes.
+        let mut flags = self.flags(value);
+        flags.retain(|flag| !flag.starts_with("--profile="));
+        flags.extend(COUNTING.map(str::to_owned));
+        let run = process::run(&mut self.command(program, &flags)).map_err(|e| self.cannot_start(&e))?;
+        let stats = self.finish(program, value, &flags, &run)?;
+        Ok((run.stdout, Counted { calls: stats.calls }))
+    }
+
+    fn flags(&self, value: usize) -> Vec<String> {
+        let comparison = &self.setup.comparison;
+        let mut flags = self.setup.flags.clone();
+        flags.push(comparison.axis.argument(&comparison.values[value]));
+        let profile = self.profile.iter().filter(|_| self.setup.asks_profile(value));
+        flags.extend(profile.map(|profile| format!("--profile-in={}", profile.0.display())));
+        flags
+    }
+
+    fn command(&self, program: &Program, flags: &[String]) -> Command {
+        let mut command = Command::new(&self.vm);
+        command.arg("run").args(flags).arg("--repeat").arg(self.setup.iterations.to_string());
+        command.arg("--stats-out").arg(&self.stats.0).arg(&program.file).arg("--").args(&program.args);
+        command
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> String {
+        format!("cannot run {}: {error}", self.vm.display())
+    }
+
+    fn finish(&self, program: &Program, value: usize, flags: &[String], run: &Run) -> Result<RunStats, String> {
+        let comparison = &self.setup.comparison;
+        let under = format!("{} with {}={}", program.name, comparison.axis.name(), comparison.values[value]);
+        let profiled =
+            if self.setup.asks_profile(value) { format!("; the profile is of vm run {}", PROFILED.join(" ")) } else { String::new() };
+        let hint = format!("hint: the run was {}{profiled}", words(program, flags));
+        check(run, &under, &hint)?;
+        let stats = RunStats::read(&self.stats.0)?;
+        let (done, asked) = (stats.iterations.len(), self.setup.iterations.get() as usize);
+        if done < asked {
+            return Err(format!(
+                "{under} ends in iteration {} of {asked}: --iterations goes with programs that return from main\n{hint}",
+                done + 1
+            ));
+        }
+        Ok(stats)
+    }
+}
+
+/// The command line of a run.
+fn words(program: &Program, flags: &[String]) -> String {
+    let dashes = if program.args.is_empty() { "" } else { " -- " };
+    format!("vm run {} {}{dashes}{}", flags.join(" "), program.file.display(), program.args.join(" "))
+}
+
+/// Shows what a run says that did not end with 0.
+fn check(run: &Run, under: &str, hint: &str) -> Result<(), String> {
+    if run.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&run.stderr);
+    Err(format!("{under} fails ({}):\n{}\n{hint}", run.status, first_lines(&errors)))
+}
+
+/// A report of an error begins with what it is, and may have a long trace.
+fn first_lines(text: &str) -> String {
+    const MOST: usize = 12;
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let mark = if lines.len() > MOST { "\n  …" } else { "" };
+    lines.iter().take(MOST).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n") + mark
+}
+
+/// Where children write; goes away with the value.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(what: &str) -> Temporary {
+        Temporary(std::env::temp_dir().join(format!("vm-bench-{}-{what}.json", std::process::id())))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What is left in a folder for temporary files does no harm.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,212 @@
+//! Results as a table, for the terminal and as Markdown: the same rows in both.
+
+use super::axis::name_of;
+use super::outcome::{ProgramResult, Report, Speedup, ValueResult};
+use super::phases::{Phase, Time};
+use super::rounds::Stopped;
+
+/// A column: its title, and whether it is aligned to the right.
+struct Column {
+    title: String,
+    right: bool,
+}
+
+/// Rows have as many cells as there are columns.
+struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+pub fn text(report: &Report) -> String {
+    let Grid { columns, rows } = grid(report);
+    let titles: Vec<String> = columns.iter().map(|column| column.title.clone()).collect();
+    let length = |cell: &String| cell.chars().count();
+    let widths: Vec<usize> =
+        (0..columns.len()).map(|at| rows.iter().chain([&titles]).map(|row| length(&row[at])).max().unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&columns).zip(&widths).map(|((cell, column), &width)| {
+            let pad = " ".repeat(width - length(cell));
+            if column.right { pad + cell } else { cell.clone() + &pad }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut out = head(report).join("\n") + "\n\n" + &line(&titles);
+    // The program's name stands in its first row alone.
+    for (at, row) in rows.iter().enumerate() {
+        let mut row = row.clone();
+        if at > 0 && rows[at - 1][0] == row[0] {
+            row[0].clear();
+        }
+        out += &line(&row);
+    }
+    let notes = notes(report);
+    if notes.is_empty() { out } else { out + "\n" + &notes.iter().map(|note| format!("note: {note}\n")).collect::<String>() }
+}
+
+pub fn markdown(report: &Report) -> String {
+    let Grid { columns, rows } = grid(report);
+    let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "));
+    let mut out = format!("# {}\n\n", title(report));
+    out += &head(report)[1..].iter().map(|line| format!("{line}  \n")).collect::<String>();
+    out += "\n![speedups](bench.svg)\n\n";
+    out += &line(&columns.iter().map(|column| column.title.clone()).collect::<Vec<_>>());
+    out += &format!("|{}\n", columns.iter().map(|column| if column.right { "---:|" } else { "---|" }).collect::<String>());
+    rows.iter().for_each(|row| out += &line(row));
+    let notes = notes(report);
+    if notes.is_empty() { out } else { out + "\n" + &notes.iter().map(|note| format!("- {note}\n")).collect::<String>() }
+}
+
+/// What is compared with what.
+pub fn title(report: &Report) -> String {
+    let others: Vec<&str> = report.values.iter().filter(|value| **value != report.baseline).map(String::as_str).collect();
+    format!("{}: {} against {}", report.axis.name(), others.join(", "), report.baseline)
+}
+
+/// What speedups are of.
+pub fn phase_title(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Process => "process",
+        Phase::First => "first iteration",
+        Phase::Steady => "steady state",
+    }
+}
+
+fn head(report: &Report) -> Vec<String> {
+    let iterations = match report.iterations {
+        1 => "each run is a process of its own, compiling included".to_owned(),
+        n => format!("each run is a process of its own with {n} iterations"),
+    };
+    let flags = if report.flags.is_empty() { String::new() } else { format!("; all with {}", report.flags.join(" ")) };
+    vec![
+        title(report),
+        format!("{iterations}{flags}"),
+        format!("speedup: time with {} over time with the value, and its 95 % confidence interval; above 1 is faster", report.baseline),
+    ]
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.debug {
+        notes.push("measured with a debug build of vm".to_owned());
+    }
+    if !report.processor_counters {
+        notes.push("no PMU: this machine does not let programs count instructions and misses of the instruction cache".into());
+    }
+    let names = |is: fn(&ProgramResult) -> bool| -> Vec<&str> {
+        report.programs.iter().filter(|program| is(program)).map(|program| program.name.as_str()).collect()
+    };
+    let late = names(|program| program.stopped == Stopped::Time);
+    if !late.is_empty() {
+        notes.push(format!("time was over before the precision was reached: {}; a longer --max-time helps", late.join(", ")));
+    }
+    let warming = names(|program| program.values.iter().any(|value| value.warm_up.is_some_and(|warm_up| !warm_up.settled)));
+    if !warming.is_empty() {
+        notes.push(format!("perhaps still warming up in the last half of the iterations: {}; more --iterations tell", warming.join(", ")));
+    }
+    notes
+}
+
+fn grid(report: &Report) -> Grid {
+    let column = |title: &str, right: bool| Column { title: title.into(), right };
+    let has = |of: fn(&ValueResult) -> bool| report.programs.iter().flat_map(|program| &program.values).any(of);
+    let phase = report.phase;
+    let mut columns = vec![
+        column("program", false),
+        column(&report.axis.name(), false),
+        column(&format!("{}: {} ms (quartiles)", phase_title(phase), name_of(&report.time)), true),
+        column("speedup, wall", true),
+        column("speedup, cpu", true),
+        column("verdict", false),
+    ];
+    // Each with how to show it.
+    type Cell = fn(&ValueResult) -> String;
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut add = |shown: bool, title: &str, cell: Cell| {
+        if shown {
+            columns.push(column(title, true));
+            cells.push(cell);
+        }
+    };
+    let iterated = report.iterations > 1;
+    add(iterated, "warm-up", |value| value.warm_up.map_or(String::new(), |warm_up| warm_up.iterations.to_string()));
+    add(iterated, "first: wall ms", |value| value.time(Phase::First, Time::Wall).map_or(String::new(), |time| millis(time.median)));
+    add(iterated, "speedup of the first", |value| shown(value.time(Phase::First, Time::Wall).and_then(|time| time.speedup)));
+    add(true, "compile ms", |value| millis(value.compile_seconds));
+    add(has(|value| value.code_bytes.is_some()), "code KiB", |value| number(value.code_bytes.map(|bytes| bytes / 1024.0), 1));
+    add(has(|value| value.inlined.is_some()), "inlined", |value| number(value.inlined, 0));
+    add(has(|value| value.calls.is_some()), "calls", |value| value.calls.map_or(String::new(), grouped));
+    add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value| percent(value.calls_removed_percent));
+    add(has(|value| value.instructions.is_some()), "million instructions", |value| number(value.instructions.map(|n| n / 1e6), 1));
+    add(has(|value| value.l1i_misses.is_some()), "L1i misses", |value| number(value.l1i_misses, 0));
+
+    let mut rows = Vec::new();
+    for program in &report.programs {
+        for value in &program.values {
+            let own = value.time(phase, report.time);
+            let times =
+                own.map_or(String::new(), |t| format!("{} ({}–{})", millis(t.median), millis(t.low_quartile), millis(t.high_quartile)));
+            let speedup = |time| shown(value.time(phase, time).and_then(|time| time.speedup));
+            let verdict = value.verdict.map_or(String::new(), |verdict| verdict.to_string());
+            let mut row = vec![program.name.clone(), value.value.clone(), times, speedup(Time::Wall), speedup(Time::Cpu), verdict];
+            row.extend(cells.iter().map(|cell| cell(value)));
+            rows.push(row);
+        }
+    }
+    for value in report.values.iter().filter(|value| **value != report.baseline && report.programs.len() > 1) {
+        let mean = |phase, time| report.mean(value, phase, time);
+        let verdict = mean(phase, report.time).map_or(String::new(), |mean| mean.verdict.to_string());
+        let speedup = |phase, time| shown(mean(phase, time).map(|mean| mean.speedup));
+        let mut row =
+            vec!["geometric mean".into(), value.clone(), String::new(), speedup(phase, Time::Wall), speedup(phase, Time::Cpu), verdict];
+        row.extend(columns[row.len()..].iter().map(|column| match column.title.as_str() {
+            "speedup of the first" => speedup(Phase::First, Time::Wall),
+            _ => String::new(),
+        }));
+        rows.push(row);
+    }
+    Grid { columns, rows }
+}
+
+fn shown(speedup: Option<Speedup>) -> String {
+    match speedup {
+        None => String::new(),
+        Some(Speedup { estimate, low: Some(low), high: Some(high), .. }) => format!("{estimate:.3} ({low:.3}–{high:.3})"),
+        Some(Speedup { estimate, .. }) => format!("{estimate:.3}"),
+    }
+}
+
+fn millis(seconds: f64) -> String {
+    let millis = seconds * 1e3;
+    if millis < 1.0 { format!("{millis:.3}") } else { format!("{millis:.1}") }
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:.1} %"))
+}
+
+/// With commas between thousands.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! The compile thread: ticks in, optimized code out.
+//!
+//! In: addresses that threads have left, the profile so far (through a [`Policy`]). Out: versions of functions and loops, installed in the engine. Lives as long as the program; who ends the program does not wait for it.
+//! Invariant: what it compiles replaces code that means the same, so it may be late, or never come.
+
+use super::model::{Code, Facts, Job, Model, Seen};
+use super::{Adaptive, Frames};
+use crate::runtime::native::NativeEngine;
+use jit::ir::polls::loop_polls;
+use jit::ir::{Block, FuncId, Module};
+use jit::native::{Level, NativeError, SiteKind, VersionInfo};
+use jit::opt::{self, Entry, Optimizer, Root};
+use profiler::oracle::{InlineDecision, Oracle};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long ticks are collected before they are looked at.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Who decides what is inlined, by the profile as it is now: asked before each function.
+pub type Policy = Box<dyn FnMut() -> Arc<dyn Oracle> + Send>;
+
+/// What has been compiled.
+#[derive(Clone, Default, Debug)]
+pub struct Summary {
+    /// Optimized versions of functions, and of loops.
+    pub functions: u64,
+    pub loops: u64,
+    /// What could not be compiled.
+    pub refused: u64,
+    /// That the compile thread has worked.
+    pub time: Duration,
+    /// Of what was installed, in order.
+    pub decisions: Vec<InlineDecision>,
+}
+
+/// The compile thread.
+pub struct Controller {
+    summary: Arc<Mutex<Summary>>,
+    thread: JoinHandle<()>,
+}
+
+impl Controller {
+    /// So far.
+    pub fn summary(&self) -> Summary {
+        lock(&self.summary).clone()
+    }
+
+    /// It has failed, which is a bug.
+    pub fn has_failed(self) -> bool {
+        self.thread.is_finished() && self.thread.join().is_err()
+    }
+}
+
+fn lock(summary: &Mutex<Summary>) -> MutexGuard<'_, Summary> {
+    summary.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Starts the thread, which ends after [`Adaptive::close`]. `tick`: from one tick of the timer to the next.
+///
+/// # Errors
+/// The system has no thread.
+pub fn start(
+    shared: Arc<Adaptive>,
+    engine: Arc<NativeEngine>,
+    module: Arc<Module>,
+    options: opt::Options,
+    tick: Duration,
+    policy: Policy,
+) -> io::Result<Controller> {
+    let summary = Arc::new(Mutex::default());
+    let told = Arc::clone(&summary);
+    // Compiling wants a deep stack.
+    let builder = std::thread::Builder::new().name("compiler".into()).stack_size(16 << 20);
+    let thread = builder.spawn(move || {
+        let known = Known::new(&module);
+        let optimizer = Optimizer::new(module, &options);
+        let mut worker = Worker { shared, engine, optimizer, known, policy, optimized: BTreeMap::new(), summary: told };
+        worker.work(Model::new(tick.as_nanos() as f64));
+    })?;
+    Ok(Controller { summary, thread })
+}
+
+/// Of each function its size and loops.
+struct Known {
+    sizes: Vec<u32>,
+    loops: FxHashMap<FuncId, Vec<Block>>,
+}
+
+impl Known {
+    fn new(module: &Module) -> Known {
+        let sizes = module.funcs.values().map(opt::size).collect();
+        let loops = module.funcs.iter().map(|(id, func)| (id, loop_polls(func).iter().map(|poll| poll.block).collect::<Vec<_>>()));
+        Known { sizes, loops: loops.filter(|(_, loops)| !loops.is_empty()).collect() }
+    }
+}
+
+impl Facts for Known {
+    fn size(&self, func: FuncId) -> u32 {
+        self.sizes[func.as_u32() as usize]
+    }
+
+    fn loops(&self, func: FuncId) -> &[Block] {
+        self.loops.get(&func).map_or(&[], |loops| loops)
+    }
+}
+
+struct Worker {
+    shared: Arc<Adaptive>,
+    engine: Arc<NativeEngine>,
+    optimizer: Optimizer,
+    known: Known,
+    policy: Policy,
+    /// Where optimized code begins, with its length.
+    optimized: BTreeMap<u64, u32>,
+    summary: Arc<Mutex<Summary>>,
+}
+
+impl Worker {
+    fn work(&mut self, mut model: Model) {
+        while let Some(ticks) = self.shared.take(PAUSE) {
+            let begun = Instant::now();
+            let mut can_leave = false;
+            for frames in &ticks {
+                let seen = self.look_up(frames);
+                can_leave |= model.tick(&seen, &self.known);
+            }
+            while let Some(job) = model.next(&self.known) {
+                if self.shared.is_closed() {
+                    return;
+                }
+                self.compile(job, &mut model);
+                can_leave |= matches!(job.entry, Entry::Loop(_));
+            }
+            if can_leave {
+                self.shared.let_loops_be_left();
+            }
+            lock(&self.summary).time += begun.elapsed();
+        }
+    }
+
+    /// What the addresses of a tick mean.
+    fn look_up(&self, frames: &Frames) -> Vec<Seen> {
+        let mut seen = Vec::with_capacity(frames.len());
+        for frame in frames {
+            let Some(chain) = self.engine.inner().decode(frame.pc) else { continue };
+            let mut chain = chain.peekable();
+            let at = match chain.peek().and_then(|view| view.site) {
+                Some(SiteKind::Loop(block)) => Some(block),
+                _ => None,
+            };
+            let Some(root) = chain.last() else { continue };
+            let is_optimized = self.optimized.range(..=frame.pc).next_back().is_some_and(|(start, len)| frame.pc < start + u64::from(*len));
+            let code = if is_optimized { Code::Optimized } else { Code::Baseline };
+            seen.push(Seen { func: root.func, code, fp: frame.fp, at });
+        }
+        seen
+    }
+
+    fn compile(&mut self, job: Job, model: &mut Model) {
+        let begun = Instant::now();
+        let oracle = (self.policy)();
+        let root = self.optimizer.root(job.func, job.entry, &*oracle);
+        let installed = root.and_then(|root| Some((self.install(job, &root).ok()?, root.decisions)));
+        let Some((version, decisions)) = installed else {
+            lock(&self.summary).refused += 1;
+            return model.refused(job);
+        };
+        self.optimized.insert(version.entry, version.len);
+        let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee);
+        model.done(job, begun.elapsed().as_nanos() as f64, inlined, &self.known);
+        let mut summary = lock(&self.summary);
+        match job.entry {
+            Entry::Start => summary.functions += 1,
+            Entry::Loop(_) => summary.loops += 1,
+        }
+        summary.decisions.extend(decisions);
+    }
+
+    fn install(&self, job: Job, root: &Root) -> Result<VersionInfo, NativeError> {
+        let engine = self.engine.inner();
+        match job.entry {
+            Entry::Start => engine.install(job.func, &root.func, Level::Optimized),
+            Entry::Loop(block) => engine.install_osr(job.func, block, &root.func, Level::Optimized),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What is worth compiling: costs against expected benefit, in time (Arnold et al., "Adaptive optimization in the Jalapeño JVM", section 4).
+//!
+//! In: ticks, each with the functions that stand on its thread's stack and what they ran. Out: what to compile next, if anything ([`Model::next`]).
+//!
+//! A function that has run so long is expected to run as long again. Optimized, it takes [`SPEEDUP`] times less; what that saves must be more than what compiling it takes, which follows from its size and from what compiling has taken so
+//! far. Doing nothing is what else there is. A callee that would be inlined counts for its caller, too: what is worth compiling is the outermost function that takes it in.
+//! Invariant: a pure state machine without a clock.
+
+use jit::ir::{Block, FuncId};
+use jit::opt::Entry;
+use rustc_hash::FxHashMap;
+
+/// How much faster optimized code is than baseline code: measured, in the mean of the samples.
+const SPEEDUP: f64 = 3.0;
+/// Callers that may take in what runs, one into the other.
+const CLIMB: usize = 6;
+/// The size up to which a callee is expected to be inlined.
+const INLINED: u32 = 120;
+/// Of evidence, when as much time has passed as [`ROUND`]: what a phase was like is forgotten in a tenth of a second.
+const DECAY: f64 = 0.95;
+/// Ticks until evidence decays.
+const ROUND: u32 = 8;
+/// Ticks that one call must have been seen in for its loops to be worth code of their own.
+const LONG: u32 = 4;
+/// Times that a function is optimized, each time with four times as much evidence as before.
+const VERSIONS: u32 = 4;
+/// Nanoseconds for each unit of size, before anything was compiled.
+const FIRST_COST: f64 = 30_000.0;
+
+/// Code that a frame runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    Baseline,
+    Optimized,
+}
+
+/// One physical frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    pub func: FuncId,
+    pub code: Code,
+    /// Where the frame lies, which tells calls apart.
+    pub fp: u64,
+    /// It stands at this poll of a loop.
+    pub at: Option<Block>,
+}
+
+/// Something to compile.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Job {
+    pub func: FuncId,
+    pub entry: Entry,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    /// Nanoseconds in its baseline code, and in that of callees it would take in.
+    baseline: f64,
+    /// In its optimized code.
+    optimized: f64,
+    versions: u32,
+    /// It cannot be compiled.
+    is_refused: bool,
+}
+
+/// What is known of a function in advance.
+pub trait Facts {
+    /// As policies count it.
+    fn size(&self, func: FuncId) -> u32;
+    /// Its loops that can be left, by their polls.
+    fn loops(&self, func: FuncId) -> &[Block];
+}
+
+pub struct Model {
+    funcs: FxHashMap<FuncId, State>,
+    /// Nanoseconds in calls that stand in loops.
+    loops: FxHashMap<(FuncId, Block), f64>,
+    /// Of loops: there is code, or there cannot be.
+    settled: FxHashMap<(FuncId, Block), bool>,
+    /// Ticks in which baseline calls were seen, by their frames.
+    calls: FxHashMap<(u64, FuncId), u32>,
+    /// Nanoseconds between ticks.
+    tick: f64,
+    ticks: u32,
+    /// Nanoseconds for each unit of size.
+    cost: f64,
+    compiled: u32,
+}
+
+impl Model {
+    pub fn new(tick: f64) -> Model {
+        let (funcs, loops, settled, calls) = Default::default();
+        Model { funcs, loops, settled, calls, tick, ticks: 0, cost: FIRST_COST, compiled: 0 }
+    }
+
+    /// A thread's frames at a tick, innermost first. Says whether one of its calls stands in a loop for which there is code.
+    pub fn tick(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
+        let Some(top) = frames.first() else { return false };
+        let tick = self.tick;
+        let state = self.funcs.entry(top.func).or_default();
+        match top.code {
+            Code::Baseline => state.baseline += tick,
+            Code::Optimized => state.optimized += tick,
+        }
+        let mut callee = top;
+        for caller in frames[1..].iter().take(CLIMB) {
+            if top.code == Code::Optimized || caller.code == Code::Optimized || facts.size(callee.func) > INLINED {
+                break;
+            }
+            self.funcs.entry(caller.func).or_default().baseline += tick;
+            callee = caller;
+        }
+        let waits = self.look_for_loops(frames, facts);
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(ROUND) {
+            self.decay();
+        }
+        waits
+    }
+
+    fn look_for_loops(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
+        let mut waits = false;
+        for frame in frames.iter().filter(|frame| frame.code == Code::Baseline) {
+            if let Some(block) = frame.at {
+                *self.loops.entry((frame.func, block)).or_default() += self.tick;
+            }
+            let seen = self.calls.entry((frame.fp, frame.func)).or_default();
+            *seen += 1;
+            if *seen < LONG {
+                continue;
+            }
+            for &block in facts.loops(frame.func) {
+                *self.loops.entry((frame.func, block)).or_default() += self.tick;
+                waits |= self.settled.get(&(frame.func, block)) == Some(&true);
+            }
+        }
+        waits
+    }
+
+    fn decay(&mut self) {
+        for state in self.funcs.values_mut() {
+            state.baseline *= DECAY;
+            state.optimized *= DECAY;
+        }
+        self.loops.values_mut().for_each(|time| *time *= DECAY);
+        if self.ticks.is_multiple_of(64 * ROUND) {
+            self.calls.clear();
+            self.funcs.retain(|_, state| state.versions > 0 || state.is_refused || state.baseline > 1.0);
+        }
+    }
+
+    /// Nanoseconds that compiling takes.
+    fn cost(&self, func: FuncId, facts: &dyn Facts) -> f64 {
+        // What comes in by inlining is not known yet; the cost for each unit holds it in the mean.
+        f64::from(facts.size(func).max(10)) * self.cost
+    }
+
+    /// What saves most, if anything saves more than it costs.
+    pub fn next(&self, facts: &dyn Facts) -> Option<Job> {
+        let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
+            let again = f64::from(4u32.pow(state.versions));
+            let saved = match state.versions {
+                0 => state.baseline * (1.0 - 1.0 / SPEEDUP),
+                // Perhaps a tenth, with a better profile; nothing where no baseline code of it runs that says something new.
+                _ => state.baseline.min(state.optimized) * 0.1 / again,
+            };
+            (Job { func, entry: Entry::Start }, saved - self.cost(func, facts))
+        });
+        let loops =
+            self.loops.iter().filter(|(key, _)| !self.settled.contains_key(key)).map(|(&(func, block), time)| {
+                (Job { func, entry: Entry::Loop(block) }, time * (1.0 - 1.0 / SPEEDUP) - self.cost(func, facts))
+            });
+        let best = starts
+            .chain(loops)
+            .filter(|(_, gain)| *gain > 0.0)
+            .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| order(&b.0).cmp(&order(&a.0))));
+        best.map(|(job, _)| job)
+    }
+
+    /// A job is done: it took so many nanoseconds, and these came in.
+    pub fn done(&mut self, job: Job, nanos: f64, inlined: impl Iterator<Item = FuncId>, facts: &dyn Facts) {
+        let cost = nanos / f64::from(facts.size(job.func).max(10));
+        self.compiled += 1;
+        self.cost += (cost - self.cost) / f64::from(self.compiled.min(20));
+        match job.entry {
+            Entry::Start => {
+                let state = self.funcs.entry(job.func).or_default();
+                state.versions += 1;
+                (state.baseline, state.optimized) = (0.0, 0.0);
+            }
+            Entry::Loop(block) => _ = self.settled.insert((job.func, block), true),
+        }
+        // Whether they still run on their own is to be seen.
+        for func in inlined.filter(|&func| func != job.func) {
+            self.funcs.entry(func).or_default().baseline = 0.0;
+        }
+    }
+
+    /// There can be no code for it.
+    pub fn refused(&mut self, job: Job) {
+        match job.entry {
+            Entry::Start => self.funcs.entry(job.func).or_default().is_refused = true,
+            Entry::Loop(block) => _ = self.settled.insert((job.func, block), false),
+        }
+    }
+}
+
+/// So that equal jobs have an order.
+fn order(job: &Job) -> (u32, u32) {
+    let block = match job.entry {
+        Entry::Start => 0,
+        Entry::Loop(block) => 1 + block.as_u32(),
+    };
+    (job.func.as_u32(), block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes; functions above 100 have a loop each, here.
+    struct Sizes([Block; 1]);
+
+    impl Facts for Sizes {
+        fn size(&self, func: FuncId) -> u32 {
+            func.as_u32() % 100 * 10
+        }
+
+        fn loops(&self, func: FuncId) -> &[Block] {
+            if func.as_u32() > 100 { &self.0 } else { &[] }
+        }
+    }
+
+    fn sizes() -> Sizes {
+        Sizes([Block::from_u32(7)])
+    }
+
+    const MILLISECOND: f64 = 1e6;
+
+    fn frame(func: u32, fp: u64) -> Seen {
+        Seen { func: FuncId::from_u32(func), code: Code::Baseline, fp, at: None }
+    }
+
+    fn start(func: u32) -> Job {
+        Job { func: FuncId::from_u32(func), entry: Entry::Start }
+    }
+
+    #[test]
+    fn nothing_is_compiled_before_it_pays() {
+        let mut model = Model::new(MILLISECOND);
+        let mut ticks = 0;
+        while model.next(&sizes()).is_none() {
+            model.tick(&[frame(10, ticks)], &sizes());
+            ticks += 1;
+        }
+        assert_eq!(model.next(&sizes()), Some(start(10)));
+        // 100 units cost 3 ms, of 5 ms two thirds are saved.
+        assert!((4..=6).contains(&ticks), "{ticks}");
+    }
+
+    #[test]
+    fn the_outermost_function_that_takes_in_what_runs_is_compiled_first() {
+        let mut model = Model::new(MILLISECOND);
+        for i in 0..40 {
+            // 5 is small, 15 above the limit for callees: 2 does not take it in.
+            model.tick(&[frame(5, 3 * i), frame(15, 3 * i + 1), frame(2, 3 * i + 2)], &sizes());
+        }
+        let first = model.next(&sizes()).unwrap();
+        assert!(first == start(5) || first == start(15), "{first:?}");
+        model.done(start(15), 4e6, [FuncId::from_u32(5)].into_iter(), &sizes());
+        assert_eq!(model.next(&sizes()), None, "what was taken in waits for new evidence");
+    }
+
+    #[test]
+    fn a_call_that_lasts_gets_code_for_its_loops() {
+        let mut model = Model::new(MILLISECOND);
+        let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
+        let mut left = false;
+        for _ in 0..20 {
+            left |= model.tick(&[frame(5, 1), frame(101, 2)], &sizes());
+        }
+        assert!(!left, "there is no code yet");
+        let mut jobs = Vec::new();
+        while let Some(job) = model.next(&sizes()) {
+            jobs.push(job);
+            model.done(job, 1e5, std::iter::empty(), &sizes());
+        }
+        assert!(jobs.contains(&job), "{jobs:?}");
+        assert!(model.tick(&[frame(5, 1), frame(101, 2)], &sizes()), "there is code for a loop that runs");
+    }
+
+    #[test]
+    fn what_cannot_be_compiled_is_not_tried_again() {
+        let mut model = Model::new(MILLISECOND);
+        (0..50).for_each(|i| _ = model.tick(&[frame(1, i)], &sizes()));
+        assert_eq!(model.next(&sizes()), Some(start(1)));
+        model.refused(start(1));
+        assert_eq!(model.next(&sizes()), None);
+    }
+
+    #[test]
+    fn evidence_fades() {
+        let mut model = Model::new(MILLISECOND);
+        (0..3).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
+        for i in 0..400 {
+            // A function too large to pay.
+            model.tick(&[Seen { code: Code::Optimized, ..frame(99, 10 + i) }], &sizes());
+        }
+        (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
+        assert_eq!(model.next(&sizes()), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
+//!
+//! In: how many calls a second threads have made in windows. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`], for all threads); what a window's
+//! calls stand for ([`share`]).
+//!
+//! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
+//! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
+//! Invariant: time is that for which the thread was on a processor, without what the profiler took.
+
+use super::Profiler;
+use crate::runtime::engine::Engine;
+use crate::runtime::safepoint::Ticks;
+use profiler::samplers::Random;
+use profiler::tuning;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Whether calls are counted now, and how fast they come.
+#[derive(Debug)]
+pub struct Windows {
+    is_open: AtomicBool,
+    /// The largest number of calls a second that a thread has told of since the timer asked.
+    pace: AtomicU64,
+    /// What a window stands for whose thread has seen none before: bits of a [`f64`].
+    share: AtomicU64,
+}
+
+/// Open: a program begins with code that counts.
+impl Default for Windows {
+    fn default() -> Windows {
+        Windows { is_open: AtomicBool::new(true), pace: AtomicU64::new(0), share: AtomicU64::new(1f64.to_bits()) }
+    }
+}
+
+impl Windows {
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Relaxed)
+    }
+
+    /// For how many times its own length a window stands, at a random time of a thread that has just begun.
+    pub fn share(&self) -> f64 {
+        f64::from_bits(self.share.load(Relaxed))
+    }
+
+    /// A thread has made so many calls in so many nanoseconds.
+    pub fn tell_pace(&self, calls: u64, nanos: u64) {
+        // A thread that has only just come to it says nothing.
+        if nanos >= tuning::WINDOW_LENGTH / 8 {
+            let pace = (calls as f64 / nanos as f64 * 1e9) as u64;
+            self.pace.fetch_max(pace.max(1), Relaxed);
+        }
+    }
+}
+
+/// For how much of a thread's time one unit of a window's time stands: `window` nanoseconds with so many counted calls, in `since` nanoseconds since the window before it.
+pub fn share(since: u64, window: u64, calls: u64) -> f64 {
+    // Counting takes time, too, but never all of it.
+    let counting = (calls as f64 * tuning::COUNT_COST).min(window as f64 / 2.0);
+    let own = |nanos: u64| (nanos as f64 - counting).max(1.0);
+    (own(since) / own(window)).max(1.0)
+}
+
+/// When windows are open.
+pub struct Schedule {
+    profiler: Arc<Profiler>,
+    engine: Arc<dyn Engine>,
+    random: Random,
+    /// Calls a second, over the last windows.
+    pace: f64,
+    /// When the present state began.
+    since: Instant,
+    /// How long the last time between windows was.
+    gap: Duration,
+}
+
+impl Schedule {
+    pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
+        Schedule { profiler, engine, random, pace: 0.0, since: Instant::now(), gap: Duration::ZERO }
+    }
+
+    fn windows(&self) -> &Windows {
+        self.profiler.windows().expect("the schedule is theirs")
+    }
+
+    /// Between half of it and one and a half times as long: windows keep step with nothing.
+    fn about(&mut self, nanos: u64) -> Duration {
+        Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
+    }
+
+    fn take_pace(&mut self) {
+        let pace = self.windows().pace.swap(0, Relaxed) as f64;
+        self.pace = match () {
+            () if pace == 0.0 => self.pace,
+            () if self.pace == 0.0 => pace,
+            () => self.pace + (pace - self.pace) / 4.0,
+        };
+    }
+
+    /// Times as many calls as may be counted.
+    fn excess(&self) -> f64 {
+        self.pace / tuning::WINDOW_CALLS
+    }
+
+    fn begin(&mut self, is_open: bool) {
+        let now = Instant::now();
+        if is_open && !self.windows().is_open() {
+            self.gap = now - self.since;
+            let share = 1.0 + self.gap.as_secs_f64() / Duration::from_nanos(tuning::WINDOW_LENGTH).as_secs_f64();
+            self.windows().share.store(share.to_bits(), Relaxed);
+        }
+        self.since = now;
+        self.windows().is_open.store(is_open, Relaxed);
+    }
+}
+
+impl Ticks for Schedule {
+    fn interval(&mut self) -> Duration {
+        self.take_pace();
+        match (self.windows().is_open(), self.excess() > 1.0) {
+            (true, true) => self.about(tuning::WINDOW_LENGTH),
+            (true, false) => self.about(tuning::WINDOW_TURN),
+            (false, _) => {
+                let gap = (tuning::WINDOW_LENGTH as f64 * (self.excess() - 1.0).max(1.0)) as u64;
+                self.about(gap.min(tuning::WINDOW_GAP))
+            }
+        }
+    }
+
+    fn before(&mut self) -> u64 {
+        if !self.windows().is_open() {
+            self.engine.count_calls(true);
+            // Code that has not run for a while is slow at first.
+            std::thread::sleep(Duration::from_nanos(tuning::WINDOW_WARM));
+            self.begin(true);
+        } else if self.excess() > 1.0 {
+            self.engine.complete_twins();
+            self.begin(false);
+        }
+        self.profiler.cycles()
+    }
+
+    fn after(&mut self) {
+        if !self.windows().is_open() {
+            self.engine.count_calls(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_stands_for_the_time_since_the_one_before() {
+        assert_eq!(share(1000, 100, 0), 10.0);
+        assert_eq!(share(100, 100, 50), 1.0);
+        // Counting 100 calls has taken some of both.
+        let counting = 100.0 * tuning::COUNT_COST;
+        assert!((share(100_000, 1000, 100) - (100_000.0 - counting) / (1000.0 - counting)).abs() < 1e-9);
+        assert!(share(0, 0, 1_000_000) >= 1.0, "a window that took no time");
+    }
+
+    #[test]
+    fn the_pace_is_that_of_the_fastest_thread() {
+        let windows = Windows::default();
+        windows.tell_pace(1000, 1_000_000);
+        windows.tell_pace(5000, 1_000_000);
+        windows.tell_pace(2000, 1_000_000);
+        windows.tell_pace(1_000_000, 10);
+        assert_eq!(windows.pace.load(Relaxed), 5_000_000);
+    }
+}

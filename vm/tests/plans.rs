@@ -1,0 +1,92 @@
+//! Inlining plans of the sample programs: the optimizer that follows one decides as it did before, and makes the same code.
+
+use jit::ir::Module;
+use jit::opt::{Optimized, Options, optimize};
+use profiler::oracle::{InlineDecision, Kind, Oracle, ProfileView, StaticOracle, Verdict};
+use profiler::plan::{About, Plan, PlanOracle, Recorder, parse, render};
+use profiler::profile::{DcgEdge, Meta, Profile};
+use profiler::program::{Edge, Program};
+use profiler::samplers::Random;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use vm::diag::Diagnostics;
+use vm::runtime::names;
+use vm::sema::{self, Scope};
+use vm::source::SourceMap;
+
+fn compile(sample: &str, text: String) -> (Module, Program) {
+    let mut map = SourceMap::new();
+    let mut errors = Diagnostics::new();
+    let units = sema::load_text(&mut map, Path::new(sample), text, &mut errors);
+    let module = sema::check(&units, Scope::Reachable).0.and_then(|mut p| vm::lower::lower(&mut p, &map, &mut errors));
+    let module = module.expect("samples compile");
+    let program = names::program(&module, &map);
+    (module, program)
+}
+
+fn run(module: &Module, oracle: &dyn Oracle) -> Optimized {
+    optimize(module.clone(), oracle, &Options::default())
+}
+
+/// What a decision says, without what it rests on.
+fn told(decisions: &[InlineDecision]) -> Vec<(u32, Vec<u32>, u32, u32, Verdict)> {
+    let chain = |d: &InlineDecision| d.chain.iter().map(|site| site.as_u32()).collect();
+    decisions.iter().map(|d| (d.root.as_u32(), chain(d), d.site.as_u32(), d.root_size, d.verdict)).collect()
+}
+
+fn same(again: &Optimized, first: &Optimized, what: &str) {
+    let (again, first) = (told(&again.decisions), told(&first.decisions));
+    let differs = again.iter().zip(&first).position(|(a, b)| a != b);
+    assert_eq!(differs.map(|at| (&again[at], &first[at])), None, "{what}");
+    assert_eq!(again.len(), first.len(), "{what}");
+}
+
+/// A profile in which the calls that were decided about have weights of all magnitudes.
+fn profile(program: &Program, decisions: &[InlineDecision]) -> Profile {
+    let (mut random, mut program) = (Random::new(1), program.clone());
+    let mut weights = BTreeMap::new();
+    for decision in decisions {
+        let edge = program.edge(Edge { site: Some(decision.site).into(), callee: decision.callee });
+        weights.entry(edge).or_insert_with(|| (12.0 * random.unit()).exp2().floor() - 1.0);
+    }
+    let edges = weights.into_iter().map(|(edge, weight)| DcgEdge { edge, weight, error: Some(0.0), samples: weight as u64 });
+    Profile::builder(Meta::default(), program).dcg(edges).build().expect("a good profile")
+}
+
+#[test]
+fn what_follows_a_plan_is_compiled_as_before() {
+    let mut found_again = 0;
+    for sample in ["deltablue", "event_simulation", "expression_tree", "nbody", "richards"] {
+        let path = format!("{}/../lang-samples/{sample}.lang", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).expect("a sample");
+        let (module, program) = compile(&path, text.clone());
+        let by_size = run(&module, &StaticOracle::default());
+        let view = Arc::new(ProfileView::new(&profile(&program, &by_size.decisions), &program));
+        for kind in [Kind::Static, Kind::WeakStatic, Kind::Context] {
+            let oracle = kind.oracle(view.clone());
+            let recorder = Recorder::new(&*oracle);
+            let first = run(&module, &recorder);
+            let about = About { program: sample.into(), policy: kind.name().into() };
+            let plan = Plan::from_recorder(about, &program, recorder).expect("its own program");
+            let mut file = Vec::new();
+            render(&plan, &mut file).expect("memory");
+            let plan = parse(&file).expect("what was written");
+            let again = run(&module, &PlanOracle::new(&plan, &program));
+            same(&again, &first, &format!("{sample} {kind:?}"));
+            assert_eq!(again.module.to_string(), first.module.to_string(), "{sample} {kind:?}");
+            assert!(told(&first.decisions).iter().any(|(.., verdict)| verdict.is_inlined()));
+
+            // The same source, further down its file. A closure is called by its line, so it is not found again.
+            let (moved, now) = compile(&path, format!("\n\n{text}"));
+            let stale = plan.staleness(&now);
+            assert!(!stale.moved_functions.is_empty() && stale.gone_sites.is_empty(), "{stale}");
+            if stale.gone_functions.is_empty() {
+                let followed = run(&moved, &PlanOracle::new(&plan, &now));
+                same(&followed, &first, &format!("{sample} {kind:?}, moved"));
+                found_again += 1;
+            }
+        }
+    }
+    assert!(found_again > 0);
+}
