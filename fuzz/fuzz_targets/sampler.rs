@@ -54,7 +54,7 @@ impl Choices<'_> {
     }
 
     fn mode(&mut self) -> Mode {
-        match self.byte() % 9 {
+        match self.byte() % 8 {
             0 => Mode::Exhaustive,
             1 => Mode::StackWalk { antibias: self.antibias() },
             2 => Mode::Cbs { samples: self.small(), stride: self.small(), antibias: self.antibias() },
@@ -62,7 +62,6 @@ impl Choices<'_> {
             4 => Mode::AdaptiveBursting { length: self.length(), history: self.small() % 4096, re_enable: None },
             5 => Mode::AdaptiveBursting { length: self.length(), history: self.small() % 4096, re_enable: Some(self.float()) },
             6 => Mode::Estimator { trigger: Trigger::Calls { mean: self.number() }, burst: self.small() },
-            7 => Mode::Estimator { trigger: Trigger::Clock, burst: self.small() },
             _ => {
                 let start = if self.byte() & 1 == 0 { Start::Random } else { Start::Tick };
                 Mode::Estimator { trigger: Trigger::Timer(start), burst: self.small() }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 pub struct ThreadContext {
     /// Lowest stack address compiled code may use, compared in every prologue. `u64::MAX` ("poisoned") makes the next prologue take the slow path: a yield.
     pub stack_limit: AtomicU64,
+    /// The same for code that does not count calls where there is other code that does (`native::Engine::count_calls`). Poisoned with `stack_limit` intact, calls go over to the code that counts them.
+    pub plain_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,
     /// Calls until the next one that is seen: code that is compiled to count them (`native::Profiling`) takes one off for each call, and below zero tells the runtime of it. What was put here minus what is left is the exact number of
@@ -34,14 +36,11 @@ pub struct ThreadContext {
     pub engine: *const std::ffi::c_void,
     /// The runtime's own data for this thread.
     pub runtime: *mut std::ffi::c_void,
-    /// The real limit, to restore `stack_limit` from and to tell a yield from an overflow.
+    /// The real limit, to restore the others from and to tell a yield from an overflow.
     pub real_stack_limit: u64,
     /// Where the next call of a burst is recorded, and the end of the room, a whole number of records away. Equal: no burst, or no room left.
     pub record_cursor: *mut CallSeen,
     pub record_end: *mut CallSeen,
-    /// The same for code that does not count its calls: there a call is recorded where the check for attention at the entry fails, so the runtime keeps `stack_limit` poisoned during a burst.
-    pub entry_cursor: *mut CallSeen,
-    pub entry_end: *mut CallSeen,
     /// What a loop's code hands over to the code that goes on for it, in the order of [`LoopPoll::live`](crate::ir::polls::LoopPoll::live). Read at once: nothing runs in between that could move an object.
     pub osr_values: [u64; MAX_LIVE],
 }
@@ -63,6 +62,7 @@ impl ThreadContext {
     pub fn new(runtime: *mut std::ffi::c_void) -> Self {
         ThreadContext {
             stack_limit: AtomicU64::new(0),
+            plain_limit: AtomicU64::new(0),
             yield_flag: AtomicU8::new(0),
             calls_left: 0,
             alloc_cursor: 0,
@@ -80,8 +80,6 @@ impl ThreadContext {
             real_stack_limit: 0,
             record_cursor: std::ptr::null_mut(),
             record_end: std::ptr::null_mut(),
-            entry_cursor: std::ptr::null_mut(),
-            entry_end: std::ptr::null_mut(),
             osr_values: [0; MAX_LIVE],
         }
     }
@@ -98,6 +96,7 @@ macro_rules! offsets {
 }
 offsets! {
     STACK_LIMIT = stack_limit;
+    PLAIN_LIMIT = plain_limit;
     YIELD_FLAG = yield_flag;
     CALLS_LEFT = calls_left;
     ALLOC_CURSOR = alloc_cursor;
@@ -113,8 +112,6 @@ offsets! {
     ENGINE = engine;
     RECORD_CURSOR = record_cursor;
     RECORD_END = record_end;
-    ENTRY_CURSOR = entry_cursor;
-    ENTRY_END = entry_end;
     REAL_STACK_LIMIT = real_stack_limit;
     OSR_VALUES = osr_values;
 }

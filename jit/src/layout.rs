@@ -13,7 +13,7 @@
 //! ```
 //! Sizes are multiples of 8, at least 16 (a forwarding pointer fits).
 //!
-//! A virtual call is `load class word; load [base + class word + VTABLE + 8 * slot]; call`. Slots come from selector colouring: two selectors that one class understands never share a slot, so interface
+//! A virtual call is `load class word; load [base + class word + offset of the slot]; call`. There is a virtual table behind each descriptor, and another one before it, upside down, for code that counts calls ([`Side`]). Slots come from selector colouring: two selectors that one class understands never share a slot, so interface
 //! calls cost the same as class calls. Code installs a function by storing its entry into every virtual table slot that answers with it.
 
 use crate::ir::*;
@@ -41,7 +41,7 @@ pub enum Shape {
     ByteArray = 3,
 }
 
-/// Fixed part of a class descriptor; the virtual table (`usize` entries) follows it.
+/// Fixed part of a class descriptor; virtual tables (`usize` entries) lie before and behind it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ClassDesc {
@@ -64,7 +64,28 @@ pub struct ClassDesc {
 
 pub const DESC_LO: i32 = std::mem::offset_of!(ClassDesc, lo) as i32;
 pub const DESC_INTERFACES: i32 = std::mem::offset_of!(ClassDesc, interfaces) as i32;
-pub const VTABLE: i32 = std::mem::size_of::<ClassDesc>() as i32;
+const VTABLE: i32 = std::mem::size_of::<ClassDesc>() as i32;
+
+/// Whose calls: functions may have code that counts calls beside code that does not, and each of the two calls through entry cells and virtual tables of its own, so that no call site's target changes whenever counting begins or ends
+/// (checking code and duplicated code in M. Arnold and B. Ryder, "A framework for reducing the cost of instrumented code", PLDI 2001, section 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Of code that does not count.
+    Plain,
+    Counted,
+}
+
+impl Side {
+    pub const ALL: [Side; 2] = [Side::Plain, Side::Counted];
+
+    /// Bytes from a class's descriptor to a slot of its virtual table.
+    pub fn slot_offset(self, slot: u32) -> i32 {
+        match self {
+            Side::Plain => VTABLE + 8 * slot as i32,
+            Side::Counted => -8 * (slot as i32 + 1),
+        }
+    }
+}
 
 /// Numbers derived from the module, before anything is written to memory.
 #[derive(Debug)]
@@ -82,7 +103,7 @@ pub struct Layout {
     pub vtable_len: SecondaryMap<ClassId, u32>,
     /// Offset of the class's descriptor from the table's base: the class word. A multiple of 8, never 0.
     pub class_word: SecondaryMap<ClassId, u32>,
-    /// Bytes of all descriptors with their tables.
+    /// Bytes of all descriptors with their virtual tables.
     pub table_size: usize,
 }
 
@@ -137,8 +158,9 @@ impl Layout {
                 layout.interface_index[id] = layout.interface_count;
                 layout.interface_count += 1;
             }
-            layout.class_word[id] = layout.table_size as u32;
-            layout.table_size += (VTABLE as usize + 8 * layout.vtable_len[id] as usize).next_multiple_of(8);
+            let slots = 8 * layout.vtable_len[id] as usize;
+            layout.class_word[id] = (layout.table_size + slots) as u32;
+            layout.table_size += (slots + VTABLE as usize + slots).next_multiple_of(8);
         }
         layout
     }
@@ -368,10 +390,11 @@ mod tests {
         (0..3).for_each(|_| _ = method(&mut m, a));
         let b = class(&mut m, ClassKind::Array(ElemKind::Bool), Some(a), &[]);
         let layout = Layout::new(&m);
-        let size = |c| VTABLE as u32 + 8 * layout.vtable_len[c];
-        assert!(layout.class_word[a] > 0 && layout.class_word[a].is_multiple_of(8) && layout.class_word[b].is_multiple_of(8));
-        assert!(layout.class_word[a] + size(a) <= layout.class_word[b]);
-        assert!((layout.class_word[b] + size(b)) as usize <= layout.table_size);
+        let slots = |c| 8 * layout.vtable_len[c];
+        let end = |c| layout.class_word[c] + VTABLE as u32 + slots(c);
+        assert!(layout.class_word[a] > slots(a) && layout.class_word[a].is_multiple_of(8) && layout.class_word[b].is_multiple_of(8));
+        assert!(end(a) <= layout.class_word[b] - slots(b));
+        assert!(end(b) as usize <= layout.table_size);
         assert_eq!(layout.describe(&m, b).shape, Shape::ByteArray);
     }
 }

@@ -17,7 +17,6 @@
 pub mod antibias;
 mod bursting;
 mod cbs;
-mod clocked;
 mod estimator;
 pub mod interval;
 pub mod parameters;
@@ -37,9 +36,7 @@ use crate::sample::Moment;
 use crate::tuning;
 use bursting::{Adaptive, Bursting};
 use cbs::Cbs;
-use clocked::Clocked;
 use estimator::{Counted, Timed};
-use std::time::Duration;
 
 /// A timer tick as the thread finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,7 +123,6 @@ enum Machine {
     Bursting(Bursting),
     Counted(Counted),
     Timed(Timed),
-    Clocked(Clocked),
 }
 
 /// The sampler of one thread.
@@ -135,8 +131,6 @@ pub struct Sampler {
     machine: Machine,
     place: Place,
     common: Common,
-    /// What a call takes in fast code, where time has to do for a count.
-    cycles_a_call: u64,
     /// The part of the program's calls that [`Moment::calls`] counts.
     counted_share: f64,
 }
@@ -161,13 +155,10 @@ impl Sampler {
                 Machine::Bursting(Bursting::new(span(length), Some(Adaptive { history: History::new(history), re_enable })))
             }
             Mode::Estimator { trigger: Trigger::Timer(start), burst } => Machine::Timed(Timed::new(burst, start)),
-            Mode::Estimator { trigger: Trigger::Clock, burst } => Machine::Clocked(Clocked::new(burst)),
             Mode::Estimator { trigger: Trigger::Calls { mean }, burst } => Machine::Counted(Counted::new(mean, burst)),
         };
-        let is_anywhere = matches!(parameters.mode, Mode::StackWalk { .. } | Mode::Estimator { trigger: Trigger::Clock, .. });
-        let place = if is_anywhere { Place::Any } else { Place::Call };
-        let cycles_a_call = clock.cycles(Duration::from_nanos(tuning::CALL_TIME)).max(1);
-        Ok(Sampler { machine, place, common: Common::new(random), cycles_a_call, counted_share: 1.0 })
+        let place = if matches!(parameters.mode, Mode::StackWalk { .. }) { Place::Any } else { Place::Call };
+        Ok(Sampler { machine, place, common: Common::new(random), counted_share: 1.0 })
     }
 
     /// A sampler with the same parameters for another thread; this one must not have been used yet.
@@ -185,7 +176,6 @@ impl Sampler {
         match &mut self.machine {
             Machine::Exhaustive => self.common.next_chunk(),
             Machine::Counted(counted) => counted.start(at, &mut self.common),
-            Machine::Clocked(clocked) => clocked.start(at),
             Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => Action::Wait(Wake::Tick),
         }
     }
@@ -205,7 +195,6 @@ impl Sampler {
             Machine::Bursting(bursting) => bursting.poll(tick, signature, common),
             Machine::Counted(counted) => counted.poll(at, common),
             Machine::Timed(timed) => timed.poll(at, tick, common),
-            Machine::Clocked(clocked) => clocked.poll(at, tick, common),
         }
     }
 
@@ -218,7 +207,6 @@ impl Sampler {
             Machine::Bursting(bursting) => bursting.end_burst(),
             Machine::Counted(counted) => counted.end_burst(at, calls, common),
             Machine::Timed(timed) => timed.end_burst(calls),
-            Machine::Clocked(clocked) => clocked.end_burst(at, calls),
             Machine::Exhaustive => Ended { weight: 1.0, next: common.next_chunk() },
             // CBS begins no bursts: a driver that ends one all the same gets nothing for it.
             Machine::Cbs(_) => Ended { weight: 0.0, next: Action::Wait(Wake::Tick) },
@@ -230,7 +218,6 @@ impl Sampler {
         let price = frames.saturating_sub(tuning::WALK_FREE).saturating_mul(tuning::WALK_CALLS);
         match &mut self.machine {
             Machine::Exhaustive => {}
-            Machine::Clocked(clocked) => clocked.walked(at, price.saturating_mul(self.cycles_a_call)),
             Machine::Counted(counted) => counted.walked((price as f64 * self.counted_share) as u64),
             Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => {
                 self.common.rests_until = if price > 0 { at.calls.saturating_add(price) } else { 0 };
@@ -241,27 +228,6 @@ impl Sampler {
     /// Only such a part of the program's calls, up to 1, is counted and sampled; the driver multiplies weights accordingly.
     pub fn set_counted_share(&mut self, share: f64) {
         self.counted_share = share;
-    }
-
-    /// The burst begins only now: what a driver did since it was told to, as to walk the stack, is not the program's time.
-    pub fn burst_begins(&mut self, at: Moment) {
-        if let Machine::Clocked(clocked) = &mut self.machine {
-            clocked.begun = at.cycles;
-        }
-    }
-
-    /// What the thread has run so far, in cycles: less than what has passed if it stood still. To be said, if at all, from the start on and before each burst ends.
-    pub fn thread_ran(&mut self, cycles: u64) {
-        if let Machine::Clocked(clocked) = &mut self.machine {
-            clocked.ran = Some(cycles);
-        }
-    }
-
-    /// What recording a call of a burst takes, in cycles: not part of the program's pace. 0 until it is said.
-    pub fn set_record_cost(&mut self, cycles: u64) {
-        if let Machine::Clocked(clocked) = &mut self.machine {
-            clocked.record_cost = cycles;
-        }
     }
 
     /// The number that samples taken now carry, for [`Sample::tick`](crate::sample::Sample::tick).

@@ -64,21 +64,10 @@ knobs! {
     /// Calls in one burst of the estimator.
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
-    /// Time between the ticks of the estimator that counts no calls.
-    CLOCK_INTERVAL: u64 = 1_000_000, "clock-interval", "ns", "ours: many times the cost of a tick and its burst";
-    /// Calls in one of its bursts.
-    CLOCK_BURST: u32 = 64, "clock-burst", "calls", "ours: long enough to tell the program's pace";
-    /// The burst begins less than so many calls after its tick, at random.
-    CLOCK_SKIP: u64 = 256, "clock-skip", "calls", "ours: more than the period of most loops, and costs a tenth of a percent";
-    /// What recording a call takes in compiled code, which is not the program's pace.
-    CLOCK_RECORD: u64 = 7, "clock-record", "ns", "ours: between 5 and 9 on call-heavy samples, by the number of calls they really make";
-
     /// Calls a second that may be counted; beyond that, they are counted in windows.
     WINDOW_CALLS: f64 = 7e6, "window-calls", "calls/s", "ours: counting so many costs a quarter of a percent";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 1_000_000, "window-length", "ns", "ours: other code disturbs what the processor has learnt of branches, which costs up to 0.7 ms";
-    /// Code that counts runs for so long before a window begins.
-    WINDOW_WARM: u64 = 20_000, "window-warm", "ns", "ours: until it is in the caches";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.

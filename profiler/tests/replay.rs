@@ -274,7 +274,6 @@ fn small_parameters() -> Vec<Parameters> {
     modes.extend(lengths.map(|length| adaptive(length, None)));
     modes.extend(lengths.map(|length| adaptive(length, Some(0.3))));
     modes.extend([Start::Random, Start::Tick].map(timer));
-    modes.push(Mode::Estimator { trigger: Trigger::Clock, burst: 3 });
     modes.into_iter().map(|mode| Parameters { interval: Duration::from_nanos(300), ..Parameters::new(mode) }).collect()
 }
 

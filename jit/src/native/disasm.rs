@@ -74,7 +74,7 @@ pub unsafe fn listing(engine: &Engine, entry: u64) -> String {
         // Constants that are addresses of cells are loaded with a plain move.
         let is_constant = instruction.op_count() == 2 && matches!(instruction.op1_kind(), OpKind::Immediate32 | OpKind::Immediate64);
         if let Some(name) = is_constant.then(|| engine.cell_name(instruction.immediate(1))).flatten() {
-            _ = write!(note, " cell of {name}");
+            _ = write!(note, " {name}");
         }
         let note = if note.is_empty() { note } else { format!("  ;{note}") };
         _ = writeln!(out, "{:#x}  {text:<40}{note}", instruction.ip());

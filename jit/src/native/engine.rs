@@ -2,17 +2,18 @@
 //!
 //! In: a module and where it lies, better bodies of its functions. Out: results of calls.
 //!
-//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it. All hold the address of a lazy thunk until the function is compiled; installing a version stores its code's
-//! address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
-//! compiles one function at a time and waits for no other level. What was installed before is retired, and freed when nobody can run it any more (`versions`).
+//! Every function has entry cells, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). All hold the address of a lazy thunk until the function is compiled; installing a version stores its
+//! code's address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
+//! compiles one function at a time and waits for no other level. Where calls are counted a function may have two versions at a time, one for each [`Side`]. What was installed before is retired, and freed when nobody can run it any more (`versions`).
 //!
 //! Locks are taken in this order: a compiler, the versions, then those of tables or region, one at a time.
 
 use super::api::*;
+use super::cells::EntryCells;
 use super::compile::{Code, Compiler};
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
-use super::region::{CodeRegion, Pages};
+use super::region::CodeRegion;
 use super::signals::{self, Registration};
 use super::stubs::{self, Registers, Thunks};
 use super::tables::CodeTables;
@@ -21,10 +22,9 @@ use super::versions::OutOfUse;
 use super::{disasm, stubs::Stub};
 use crate::context::ThreadContext;
 use crate::ir::*;
-use crate::layout::{Layout, VTABLE};
+use crate::layout::{Layout, Side};
 use crate::trap::Thrown;
 use cranelift_codegen::ir::UserExternalName;
-use cranelift_entity::{EntityRef, PrimaryMap};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,10 +44,8 @@ pub struct Engine {
     tables: Box<CodeTables>,
     region: CodeRegion,
     thunks: Thunks,
-    cells: Pages,
+    cells: EntryCells,
     osr: OsrCells,
-    /// Addresses of the virtual table slots that answer with each function.
-    slots: PrimaryMap<FuncId, Vec<u64>>,
     /// By [`Level`].
     compilers: [Mutex<Compiler>; 2],
     versions: Mutex<Versions>,
@@ -60,17 +58,20 @@ struct Versions {
     out_of_use: OutOfUse,
     /// Why functions could not be compiled when they were called.
     failures: Vec<NativeError>,
-    /// Of functions whose calls are counted, in the order in which these were compiled.
+    /// Where calls are counted: of functions that are compiled, in the order in which they were.
     twins: Vec<Twins>,
+    /// Calls are not to be counted now.
+    is_plain: bool,
 }
 
-/// The two versions of a function whose calls are counted some of the time.
+/// The versions of a function whose calls are counted some of the time. One of two may be missing, until somebody asks for it ([`Engine::complete_twins`]).
+#[derive(Clone)]
 struct Twins {
-    /// What both were made of; `None`: the function as it stands in the module.
-    body: Option<Arc<Function>>,
-    counted: VersionInfo,
-    /// Once somebody has asked for it ([`Engine::complete_twins`]).
+    func: FuncId,
     plain: Option<VersionInfo>,
+    counted: Option<VersionInfo>,
+    /// What the one that counts was made of; `None`: the function as it stands in the module.
+    body: Option<Arc<Function>>,
 }
 
 #[derive(Default)]
@@ -110,11 +111,10 @@ impl Engine {
         let region = CodeRegion::new(options.code_size)?;
         let thunks = Thunks::new(&region, &runtime, funcs)?;
         let tables = Box::new(CodeTables::new(region.base(), region.size())?);
-        let cells = Pages::zeroed_low((8 * funcs).max(8))?;
+        let cells = EntryCells::new(&module, &layout, &addresses)?;
         let [baseline, optimized] = Level::ALL.map(|level| Compiler::new(level, &options).map(Mutex::new));
         let compilers = [baseline?, optimized?];
         let osr = OsrCells::new(options.osr)?;
-        let slots = slots(&module, &layout, &addresses);
         // SAFETY: the field order drops the registration before the tables.
         let registration = unsafe { Registration::new(&tables) };
         let engine = Engine {
@@ -129,12 +129,13 @@ impl Engine {
             thunks,
             cells,
             osr,
-            slots,
             compilers,
             versions: Mutex::default(),
             counters: Counters::default(),
         };
-        engine.module.funcs.keys().for_each(|func| engine.point(func, engine.thunks.lazy(func)));
+        for func in engine.module.funcs.keys() {
+            Side::ALL.iter().for_each(|&side| engine.cells.point(func, side, engine.thunks.lazy(func)));
+        }
         Ok(engine)
     }
 
@@ -144,28 +145,13 @@ impl Engine {
 
     fn env_for(&self, profiling: Profiling) -> Env<'_> {
         let (module, layout, addresses, options) = (&*self.module, &*self.layout, &self.addresses, &self.options);
-        Env { module, layout, addresses, options, profiling, cells: self.cells.address(), osr: &self.osr }
-    }
-
-    fn cell(&self, func: FuncId) -> &AtomicU64 {
-        assert!(func.index() < self.module.funcs.len(), "{func} is not in the module");
-        // SAFETY: inside the cells, which are only used as atomics, by Rust and by compiled code.
-        unsafe { &*self.cells.start().cast::<AtomicU64>().add(func.index()) }
+        Env { module, layout, addresses, options, profiling, cells: &self.cells, osr: &self.osr }
     }
 
     /// Where calls of the function go, if it is compiled.
     fn installed(&self, func: FuncId) -> Option<u64> {
-        let entry = self.cell(func).load(Ordering::Acquire);
+        let entry = self.cells.entry(func, Side::Plain);
         (entry != self.thunks.lazy(func)).then_some(entry)
-    }
-
-    /// Lets all calls of the function go to `entry`.
-    fn point(&self, func: FuncId, entry: u64) {
-        self.cell(func).store(entry, Ordering::Release);
-        for &slot in &self.slots[func] {
-            // SAFETY: a slot of a virtual table in the class table, writable by the contract of `Addresses`; other threads read it as one word.
-            unsafe { &*(slot as *const AtomicU64) }.store(entry, Ordering::Release);
-        }
     }
 
     fn compiler(&self, level: Level) -> MutexGuard<'_, Compiler> {
@@ -185,7 +171,9 @@ impl Engine {
         if let Some(entry) = self.installed(func) {
             return Ok(entry);
         }
-        let version = self.build(&mut compiler, func, &self.module.funcs[func], self.options.profiling);
+        // The version that is to run now; the other one is made when it is to run.
+        let profiling = if self.versions().is_plain { Profiling::Off } else { self.options.profiling };
+        let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
         let version = version.inspect_err(|error| self.versions().failures.push(error.clone()))?;
         let mut versions = self.versions();
         // Meanwhile a version may have been installed that somebody has chosen.
@@ -193,31 +181,43 @@ impl Engine {
             versions.out_of_use.retire(version.entry, version.len);
             return Ok(entry);
         }
-        self.lead_to(&mut versions, version, None);
+        self.lead_to(&mut versions, version, profiling, None);
         Ok(version.entry)
     }
 
-    /// All calls that begin from now on go to the version. What they went to is retired.
-    fn lead_to(&self, versions: &mut Versions, version: VersionInfo, body: Option<Arc<Function>>) {
+    /// All calls that begin from now on go to the version, but those that are counted: while it does not count they go where they went, if that counts. What nobody calls any more is retired.
+    fn lead_to(&self, versions: &mut Versions, version: VersionInfo, profiling: Profiling, body: Option<Arc<Function>>) {
         let func = version.func;
-        let replaced = self.installed(func);
-        self.point(func, version.entry);
-        let twins = versions.twins.iter().position(|twins| twins.counted.func == func);
-        let counts = self.profiling(version.level) != Profiling::Off;
-        let new = counts.then_some(Twins { body, counted: version, plain: None });
-        let old = match (twins, new) {
-            (Some(i), Some(new)) => Some(std::mem::replace(&mut versions.twins[i], new)),
-            (Some(i), None) => Some(versions.twins.remove(i)),
-            (None, new) => {
-                versions.twins.extend(new);
-                None
+        if self.options.profiling == Profiling::Off {
+            if let Some(entry) = self.installed(func) {
+                let len = self.tables.version(entry).expect("installed code is known").len;
+                versions.out_of_use.retire(entry, len);
+            }
+            return Side::ALL.iter().for_each(|&side| self.cells.point(func, side, version.entry));
+        }
+        let i = versions.twins.iter().position(|twins| twins.func == func).unwrap_or_else(|| {
+            versions.twins.push(Twins { func, plain: None, counted: None, body: None });
+            versions.twins.len() - 1
+        });
+        let twins = &mut versions.twins[i];
+        let replaced = match profiling {
+            Profiling::Off => [twins.plain.replace(version), None],
+            Profiling::Calls | Profiling::Inlined => {
+                twins.body = body;
+                [twins.plain.take(), twins.counted.replace(version)]
             }
         };
-        let retired = match old {
-            Some(Twins { counted, plain, .. }) => [Some(counted), plain].into_iter().flatten().map(|v| (v.entry, v.len)).collect(),
-            None => Vec::from_iter(replaced.map(|entry| (entry, self.tables.version(entry).expect("installed code is known").len))),
-        };
-        retired.into_iter().for_each(|(entry, len)| versions.out_of_use.retire(entry, len));
+        self.connect(twins, versions.is_plain);
+        replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
+    }
+
+    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted.
+    fn connect(&self, twins: &Twins, is_plain: bool) {
+        let plain = twins.plain.or(twins.counted);
+        let counted = if is_plain { plain } else { twins.counted.or(plain) };
+        for (side, version) in Side::ALL.into_iter().zip([plain, counted]) {
+            self.cells.point(twins.func, side, version.expect("one of two").entry);
+        }
     }
 
     /// What code of this level tells of calls.
@@ -225,33 +225,41 @@ impl Engine {
         if level == Level::Optimized && !self.options.profile_optimized { Profiling::Off } else { self.options.profiling }
     }
 
-    /// Compiles all functions that are there a second time, without what [`Options::profiling`] adds, for [`Engine::count_calls`]. What cannot be compiled again has one version, which counts.
+    /// Compiles what functions that are there lack: code without what [`Options::profiling`] adds, or code with it, for [`Engine::count_calls`]. What cannot be compiled again has one version.
     pub fn complete_twins(&self) {
+        let mut made = Vec::new();
         for i in 0.. {
-            let (body, counted) = match self.versions().twins.get(i) {
-                None => return,
-                Some(Twins { plain: Some(_), .. }) => continue,
-                Some(twins) => (twins.body.clone(), twins.counted),
-            };
-            let body = body.as_deref().unwrap_or(&self.module.funcs[counted.func]);
             // The program's own first calls come in between.
-            let plain = self.build(&mut self.compiler(counted.level), counted.func, body, Profiling::Off);
-            let mut versions = self.versions();
-            match (versions.twins.get_mut(i), plain) {
-                (Some(twins), Ok(plain)) if twins.counted.entry == counted.entry => twins.plain = Some(plain),
-                (_, Ok(plain)) => versions.out_of_use.retire(plain.entry, plain.len),
-                (_, Err(_)) => {}
+            let Some(twins) = self.versions().twins.get(i).cloned() else { break };
+            let own = &self.module.funcs[twins.func];
+            let (level, body, profiling) = match twins {
+                Twins { plain: Some(_), counted: Some(_), .. } => continue,
+                Twins { counted: Some(counted), ref body, .. } => (counted.level, body.as_deref().unwrap_or(own), Profiling::Off),
+                Twins { counted: None, .. } => (self.options.level, own, self.options.profiling),
+            };
+            if let Ok(version) = self.build(&mut self.compiler(level), twins.func, body, profiling) {
+                made.push((i, twins, version));
+            }
+        }
+        let versions = &mut *self.versions();
+        for (i, seen, made) in made {
+            let twins = &mut versions.twins[i];
+            if (twins.plain, twins.counted) == (seen.plain, seen.counted) {
+                let missing = if seen.plain.is_none() { &mut twins.plain } else { &mut twins.counted };
+                *missing = Some(made);
+                self.connect(twins, versions.is_plain);
+            } else {
+                versions.out_of_use.retire(made.entry, made.len);
             }
         }
     }
 
-    /// Lets calls go to code that counts them, as [`Options::profiling`] says, or to code that does not, where both are there. Who is on the way to a function meanwhile, may get to either.
+    /// Lets code that counts calls, as [`Options::profiling`] says, call code that counts them, or from now on code that does not. A thread goes over from code that does not count while `ThreadContext::plain_limit` is poisoned; it comes
+    /// back as calls return, and by calls while nothing is to be counted. What only counts or only does not is called by both.
     pub fn count_calls(&self, counts: bool) {
-        for Twins { counted, plain, .. } in &self.versions().twins {
-            if let Some(plain) = plain {
-                self.point(counted.func, if counts { counted.entry } else { plain.entry });
-            }
-        }
+        let versions = &mut *self.versions();
+        versions.is_plain = !counts;
+        versions.twins.iter().for_each(|twins| self.connect(twins, versions.is_plain));
     }
 
     /// Compiles a body of the function, and lets all calls that begin from now on go there. What they went to is retired.
@@ -265,8 +273,9 @@ impl Engine {
         let declared = &self.module.funcs[func];
         assert_eq!((&body.params, body.ret), (&declared.params, declared.ret), "the signature of {}", declared.name);
         let Version(version) = self.compile_version(func, body, level)?;
-        let body = (self.profiling(level) != Profiling::Off).then(|| Arc::new(body.clone()));
-        self.lead_to(&mut self.versions(), version, body);
+        let profiling = self.profiling(level);
+        let body = (profiling != Profiling::Off).then(|| Arc::new(body.clone()));
+        self.lead_to(&mut self.versions(), version, profiling, body);
         Ok(version)
     }
 
@@ -400,7 +409,7 @@ impl Engine {
         }
         // The stack pointer stays a multiple of 16.
         stack.resize(stack.len().next_multiple_of(2), 0);
-        let entry = self.cell(func).load(Ordering::Acquire);
+        let entry = self.cells.entry(func, Side::Plain);
         // SAFETY: by contract, with arguments where the calling convention wants them.
         unsafe { stubs::enter(ctx, entry, &mut registers, stack.as_ptr(), stack.len() as u64, self) };
         if registers.thrown != 0 {
@@ -526,23 +535,13 @@ impl Engine {
         stubs.chain(Builtin::ALL.iter().map(|&b| (self.thunks.builtin(b), b.name().to_string()))).collect()
     }
 
-    /// Name of the function whose entry cell lies at an address.
-    pub(super) fn cell_name(&self, address: u64) -> Option<&str> {
-        let index = address.wrapping_sub(self.cells.address());
-        let func = self.module.funcs.get(FuncId::new(usize::try_from(index / 8).ok().filter(|&i| i < self.module.funcs.len())?))?;
-        index.is_multiple_of(8).then_some(&*func.name)
+    /// Says whose entry cell lies at an address.
+    pub(super) fn cell_name(&self, address: u64) -> Option<String> {
+        let (func, side) = self.cells.find(address)?;
+        let name = &self.module.funcs[func].name;
+        Some(match side {
+            Side::Plain => format!("cell of {name}"),
+            Side::Counted => format!("cell of {name}, counted"),
+        })
     }
-}
-
-fn slots(module: &Module, layout: &Layout, addresses: &Addresses) -> PrimaryMap<FuncId, Vec<u64>> {
-    let mut slots: PrimaryMap<FuncId, Vec<u64>> = module.funcs.values().map(|_| Vec::new()).collect();
-    for class in module.classes.keys() {
-        let table = addresses.class_table + u64::from(layout.class_word[class]) + VTABLE as u64;
-        for (slot, func) in layout.vtable(module, class).into_iter().enumerate() {
-            if let Some(func) = func {
-                slots[func].push(table + 8 * slot as u64);
-            }
-        }
-    }
-    slots
 }

@@ -10,6 +10,7 @@
 compile_error!("native code is for x86-64 Linux: build with --no-default-features to have the interpreter alone");
 
 pub mod api;
+mod cells;
 mod compile;
 mod disasm;
 pub mod engine;

@@ -231,56 +231,44 @@ macro_rules! preserving_stub {
     };
 }
 
-preserving_stub!(stub_entry_slow, entry_slow);
+preserving_stub!(stub_entry, entry_slow);
 preserving_stub!(stub_poll, poll_slow);
 preserving_stub!(stub_new_object, new_object);
 preserving_stub!(stub_new_array, new_array);
 preserving_stub!(stub_barrier, barrier);
 preserving_stub!(stub_call_slow, call_slow);
 
-/// Defines a stub that stores a [`CallSeen`] of the callee whose prologue or probe this is, and goes on as if nothing had happened; where there is no room for it, or what `unless` compares says so, another stub is asked.
-macro_rules! recording_stub {
-    ($name:ident, $cursor:ident, $end:ident, [$($unless:literal),*], $slow:path) => {
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            naked_asm!(
-                "push rax",
-                "mov rax, [r15 + {cursor}]",
-                "cmp rax, [r15 + {end}]",
-                "jae 2f",
-                $($unless,)*
-                "push rcx",
-                "mov rcx, [rsp + 16]",
-                "mov [rax + {pc}], rcx",
-                "mov [rax + {fp}], rbp",
-                "mov rcx, [rbp + 8]",
-                "mov [rax + {ret}], rcx",
-                "add rax, {size}",
-                "mov [r15 + {cursor}], rax",
-                "pop rcx",
-                "pop rax",
-                "ret",
-                "2:",
-                "pop rax",
-                "jmp {slow}",
-                // An operand that is named must be used, and only one of the stubs compares the limit.
-                "/* {limit} */",
-                cursor = const offset::$cursor,
-                end = const offset::$end,
-                limit = const offset::REAL_STACK_LIMIT,
-                pc = const offset_of!(CallSeen, pc),
-                fp = const offset_of!(CallSeen, fp),
-                ret = const offset_of!(CallSeen, ret),
-                size = const size_of::<CallSeen>(),
-                slow = sym $slow,
-            )
-        }
-    };
+/// Stores a [`CallSeen`] of the callee whose prologue or probe this is, and goes on as if nothing had happened; where there is no room for it, [`call_slow`] is asked.
+#[unsafe(naked)]
+unsafe extern "C" fn stub_call() {
+    naked_asm!(
+        "push rax",
+        "mov rax, [r15 + {cursor}]",
+        "cmp rax, [r15 + {end}]",
+        "jae 2f",
+        "push rcx",
+        "mov rcx, [rsp + 16]",
+        "mov [rax + {pc}], rcx",
+        "mov [rax + {fp}], rbp",
+        "mov rcx, [rbp + 8]",
+        "mov [rax + {ret}], rcx",
+        "add rax, {size}",
+        "mov [r15 + {cursor}], rax",
+        "pop rcx",
+        "pop rax",
+        "ret",
+        "2:",
+        "pop rax",
+        "jmp {slow}",
+        cursor = const offset::RECORD_CURSOR,
+        end = const offset::RECORD_END,
+        pc = const offset_of!(CallSeen, pc),
+        fp = const offset_of!(CallSeen, fp),
+        ret = const offset_of!(CallSeen, ret),
+        size = const size_of::<CallSeen>(),
+        slow = sym stub_call_slow,
+    )
 }
-
-recording_stub!(stub_call, RECORD_CURSOR, RECORD_END, [], stub_call_slow);
-// A stack that is really too small is not a call.
-recording_stub!(stub_entry, ENTRY_CURSOR, ENTRY_END, ["cmp rsp, [r15 + {limit}]", "jb 2f"], stub_entry_slow);
 
 /// Makes the error and throws it; called by compiled code.
 #[unsafe(naked)]

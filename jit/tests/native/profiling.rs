@@ -117,6 +117,9 @@ fn calls_agree(text: &str, name: &str, args: &[u64]) -> (Outcome, usize) {
                 for (burst, unseen) in [(0, 0), (1, 0), (3, total / 3), (1000, 1), (7, total), (2, total + 5)] {
                     compare(&program, Config { profiling, burst, ..config }, func, args, unseen, &expected);
                 }
+                // Calls from outside get to code that does not count, and go over to code that does.
+                program.engine.complete_twins();
+                compare(&program, Config { profiling, burst: 3, ..config }, func, args, total / 3, &expected);
             }
         }
         (expected.0, total)
@@ -472,10 +475,7 @@ fn a_yield_arms_the_count_for_the_call_it_is_in() {
     assert_eq!((thread.yields, 1 - thread.ctx.calls_left, thread.seen.len()), (1, 9, 8));
 }
 
-/// A call that finds no stack is not made, and not counted.
-#[test]
-fn overflow() {
-    let text = r#"
+const EACH: &str = r#"
 fn0 "each"(int) -> int {
 block0(v0: int):
   v1 = iconst 1
@@ -486,9 +486,13 @@ block1(v3: int):
 block2(v4: ref):
   return v0
 }"#;
+
+/// A call that finds no stack is not made, and not counted.
+#[test]
+fn overflow() {
     on_stack((128 << 10) + STACK_RESERVE, || {
         let config = Config { profiling: Profiling::Calls, ..Config::default() };
-        let program = Program::new(text, config);
+        let program = Program::new(EACH, config);
         let mut thread = Thread::new(&program, config);
         thread.ctx.calls_left = i64::MAX;
         let Outcome::Value(deepest) = thread.native(program.func("each"), &[0]) else { panic!("not caught") };
@@ -589,26 +593,73 @@ fn listings_show_where_calls_are_counted() {
     assert!(count(&inlined, " probe") >= 6 && inlined.contains("in bump"), "{inlined}");
 }
 
-/// Both versions do the same, and only one counts. Virtual calls get to them, too.
+/// Both versions do the same, and only one counts: which of them runs is the thread's choice, and the engine's. Virtual calls get to them, too.
 #[test]
 fn functions_have_a_version_that_counts_and_one_that_does_not() {
     on_stack(4 << 20, || {
         let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
         let program = Program::of(parse(ERRORS), config);
         let func = program.func("all");
-        let run = || {
+        let run = |goes_over: bool| {
             let mut thread = Thread::new(&program, config);
             thread.ctx.calls_left = 1_000_000;
+            let limit = if goes_over { u64::MAX } else { thread.ctx.real_stack_limit };
+            thread.ctx.plain_limit.store(limit, Ordering::Relaxed);
             (thread.native(func, &[24]), 1_000_000 - thread.ctx.calls_left)
         };
-        let counted = run();
+        let counted = run(false);
         assert!(counted.1 > 24, "{counted:?}");
         program.engine.count_calls(false);
-        assert_eq!(run(), counted, "there is no other version yet");
+        assert_eq!(run(false), counted, "there is no other version yet");
         program.engine.complete_twins();
-        program.engine.count_calls(false);
-        assert_eq!(run(), (counted.0.clone(), 0));
+        let plain = (counted.0.clone(), 0);
+        assert_eq!([run(false), run(true)], [plain.clone(), plain.clone()]);
         program.engine.count_calls(true);
-        assert_eq!(run(), counted);
+        assert_eq!([run(false), run(true)], [plain, counted]);
+    });
+}
+
+/// Functions that are first called while nothing is counted get the version that counts afterwards.
+#[test]
+fn code_that_counts_comes_when_it_is_asked_for() {
+    let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
+    let program = Program::new(FIB, config);
+    let run = || {
+        let mut thread = Thread::new(&program, config);
+        assert_eq!(thread.native(program.func("fib"), &[11]), Outcome::Value(89));
+        -thread.ctx.calls_left
+    };
+    program.engine.count_calls(false);
+    assert_eq!(run(), 0);
+    program.engine.count_calls(true);
+    assert_eq!(run(), 0, "there is no code that counts");
+    program.engine.complete_twins();
+    assert_eq!(run(), 287);
+    let versions = |engine: &Engine| engine.stats().baseline.versions;
+    assert_eq!(versions(&program.engine), 2);
+    program.engine.complete_twins();
+    assert_eq!(versions(&program.engine), 2, "nothing is missing any more");
+}
+
+/// The same in code that does not count, whether or not its calls go over.
+#[test]
+fn overflow_on_either_side() {
+    on_stack((128 << 10) + STACK_RESERVE, || {
+        let config = Config { profiling: Profiling::Calls, ..Config::default() };
+        let program = Program::new(EACH, config);
+        let run = |goes_over: bool| {
+            let mut thread = Thread::new(&program, config);
+            if !goes_over {
+                thread.ctx.plain_limit.store(thread.ctx.real_stack_limit, Ordering::Relaxed);
+            }
+            let Outcome::Value(deepest) = thread.native(program.func("each"), &[0]) else { panic!("not caught") };
+            assert!(deepest > 100);
+            (deepest as i64, -thread.ctx.calls_left)
+        };
+        run(true);
+        program.engine.complete_twins();
+        let (deepest, counted) = run(true);
+        assert_eq!(counted, deepest + 1);
+        assert_eq!(run(false).1, 0);
     });
 }

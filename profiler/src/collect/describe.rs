@@ -47,7 +47,6 @@ fn triggered(trigger: Trigger) -> (&'static str, String) {
     match trigger {
         Trigger::Timer(Start::Tick) => ("start", "at the tick".into()),
         Trigger::Timer(Start::Random) => ("start", "at a random call".into()),
-        Trigger::Clock => ("calls", "not counted".into()),
         Trigger::Calls { mean } => ("interval", calls(mean)),
     }
 }

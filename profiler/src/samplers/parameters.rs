@@ -31,8 +31,6 @@ impl Length {
 pub enum Trigger {
     /// A timer tick; the thread's calls are counted.
     Timer(Start),
-    /// A timer tick, where nobody counts calls: how many there are in an interval follows from the pace of its burst.
-    Clock,
     /// The thread's own calls: a burst in every so many, at random.
     Calls {
         /// In calls, at least twice the burst.
@@ -152,19 +150,8 @@ impl Parameters {
         Parameters::new(Mode::Estimator { trigger: Trigger::Timer(Start::Random), burst: tuning::ESTIMATOR_BURST })
     }
 
-    /// Our own where nothing is counted: a burst of 64 every millisecond, each call weighted by the time it stands for.
-    pub const fn clocked_estimator() -> Parameters {
-        let mode = Mode::Estimator { trigger: Trigger::Clock, burst: tuning::CLOCK_BURST };
-        Parameters { interval: Duration::from_nanos(tuning::CLOCK_INTERVAL), ..Parameters::new(mode) }
-    }
-
-    /// The sampler needs to know how many calls a thread has made; else [`Moment::calls`](crate::sample::Moment::calls) may be anything.
-    pub const fn counts_calls(&self) -> bool {
-        !matches!(self.mode, Mode::Estimator { trigger: Trigger::Clock, .. })
-    }
-
     /// Every mode with its defaults and a name for command lines.
-    pub const fn presets() -> [(&'static str, Parameters); 9] {
+    pub const fn presets() -> [(&'static str, Parameters); 8] {
         [
             ("exhaustive", Parameters::exhaustive()),
             ("stack-walk", Parameters::stack_walk()),
@@ -174,7 +161,6 @@ impl Parameters {
             ("adaptive-re-enable", Parameters::adaptive_re_enable()),
             ("estimator", Parameters::estimator()),
             ("estimator-timer", Parameters::timed_estimator()),
-            ("estimator-clock", Parameters::clocked_estimator()),
         ]
     }
 

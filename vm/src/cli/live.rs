@@ -86,10 +86,8 @@ impl LiveArgs {
                 .or((self.clock == ClockArg::Calls).then_some("--clock"));
             return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
         };
-        let counts_calls = self.parameters(mode, tier)?.counts_calls();
+        self.parameters(mode, tier)?;
         match (self.profile_inlined, tier.inlines()) {
-            (true, _) if !counts_calls => Err("--profile-inlined needs a mode that counts calls, such as --trigger calls".into()),
-            (false, _) if !counts_calls => Ok(Counting::Off),
             (false, _) => Ok(Counting::Calls),
             (true, true) => Ok(Counting::Inlined),
             (true, false) => Err("--profile-inlined goes with --tier opt and --tier adaptive: no other tier inlines".into()),
@@ -158,11 +156,7 @@ impl LiveArgs {
             ModeArg::Estimator => self.sampling.estimator(estimator),
             _ => mode.preset(),
         };
-        let parameters = self.sampling.parameters(preset)?;
-        if self.clock == ClockArg::Calls && !parameters.counts_calls() {
-            return Err("--clock calls needs a mode that counts calls, such as --trigger calls".into());
-        }
-        Ok(parameters)
+        self.sampling.parameters(preset)
     }
 }
 
@@ -248,9 +242,6 @@ impl Session {
         let mut notes = Vec::new();
         if self.profiler.options().time == Time::Real && self.profiler.has_timer() {
             notes.push(format!("cycles are those of {}", self.profiler.cycle_source()));
-        }
-        if !self.profiler.options().parameters.counts_calls() {
-            notes.push("calls were not counted: how many there were is a guess from the pace of bursts, too low where calls are very frequent; shares are better, errors know nothing of it".into());
         }
         let counters = self.profiler.counters();
         if counters.windows > 0 && counters.calls_counted < counters.calls {

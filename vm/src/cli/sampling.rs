@@ -17,7 +17,7 @@ pub struct SamplingArgs {
     pub profile: Option<ModeArg>,
     /// From one tick to the next, with a unit such as 4ms; for the estimator without a timer, calls from burst to burst in the mean
     ///
-    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 4000 where they are counted in windows, 0.2ms with --trigger timer, and 1ms with --trigger clock.
+    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 4000 where they are counted in windows, and 0.2ms with --trigger timer.
     #[arg(long, value_name = "TIME", value_parser = parse_length)]
     pub interval: Option<Length>,
     /// Samples that cbs takes at a tick, by default 8
@@ -26,9 +26,7 @@ pub struct SamplingArgs {
     /// Calls from one sample of cbs to the next, by default 2
     #[arg(long, value_name = "N")]
     pub stride: Option<u32>,
-    /// Length of a burst in calls, or in time with a unit such as 0.2ms
-    ///
-    /// By default 20000 calls; for the estimator 8, and 64 with --trigger clock.
+    /// Length of a burst in calls, or in time with a unit such as 0.2ms; by default 20000 calls, for the estimator 8
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     pub burst: Option<Length>,
     /// Part of the bursts at known stacks that adaptive bursting takes all the same, from 0 (none) to 1; by default 0.05
@@ -90,8 +88,6 @@ pub enum AntibiasArg {
 pub enum TriggerArg {
     /// Ticks
     Timer,
-    /// Ticks, and calls are not counted, which costs less: how many there were is guessed from the pace of bursts
-    Clock,
     /// The program's own calls
     Calls,
 }
@@ -155,10 +151,9 @@ impl SamplingArgs {
 
     /// Of the estimator, with the numbers that suit its trigger.
     pub fn estimator(&self, preset: Parameters) -> Parameters {
-        match (self.trigger, self.interval) {
-            (Some(TriggerArg::Clock), _) => Parameters::clocked_estimator(),
-            (Some(TriggerArg::Timer), _) => Parameters::timed_estimator(),
-            (Some(TriggerArg::Calls) | None, _) => preset,
+        match self.trigger {
+            Some(TriggerArg::Timer) => Parameters::timed_estimator(),
+            Some(TriggerArg::Calls) | None => preset,
         }
     }
 
@@ -195,7 +190,7 @@ impl SamplingArgs {
     fn check(&self, mode: ModeArg) -> Result<(), String> {
         use ModeArg::{Adaptive, Burst, Cbs, Estimator, Stackwalk};
         let calls = self.trigger == Some(TriggerArg::Calls);
-        let given: [(&str, bool, &[ModeArg]); 10] = [
+        let given: [(&str, bool, &[ModeArg]); 9] = [
             ("--interval", self.interval.is_some(), &[Stackwalk, Cbs, Burst, Adaptive, Estimator]),
             ("--samples", self.samples.is_some(), &[Cbs]),
             ("--stride", self.stride.is_some(), &[Cbs]),
@@ -204,7 +199,6 @@ impl SamplingArgs {
             ("--history", self.history.is_some(), &[Adaptive]),
             ("--antibias", self.antibias.is_some(), &[Stackwalk, Cbs]),
             ("--trigger calls", calls, &[Estimator]),
-            ("--trigger clock", self.trigger == Some(TriggerArg::Clock), &[Estimator]),
             ("--trigger timer", self.trigger == Some(TriggerArg::Timer), &[Stackwalk, Cbs, Burst, Adaptive, Estimator]),
         ];
         match given.into_iter().find(|(_, is_given, modes)| *is_given && !modes.contains(&mode)) {
@@ -229,7 +223,7 @@ impl SamplingArgs {
     fn trigger(&self, preset: Trigger) -> Result<Trigger, String> {
         let timer = if matches!(preset, Trigger::Timer(_)) { preset } else { Trigger::Timer(Start::Random) };
         let counted = match preset {
-            Trigger::Timer(_) | Trigger::Clock => Trigger::Calls { mean: tuning::ESTIMATOR_MEAN },
+            Trigger::Timer(_) => Trigger::Calls { mean: tuning::ESTIMATOR_MEAN },
             Trigger::Calls { .. } => preset,
         };
         match (self.trigger, self.interval) {
@@ -238,8 +232,6 @@ impl SamplingArgs {
             }
             (None | Some(TriggerArg::Calls), Some(Length::Calls(mean))) => Ok(Trigger::Calls { mean }),
             (Some(TriggerArg::Calls), None) => Ok(counted),
-            (Some(TriggerArg::Clock), _) => Ok(Trigger::Clock),
-            (None, Some(Length::Time(_))) if preset == Trigger::Clock => Ok(preset),
             (Some(TriggerArg::Timer), _) | (None, Some(Length::Time(_))) => Ok(timer),
             (None, None) => Ok(preset),
         }

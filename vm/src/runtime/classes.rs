@@ -5,7 +5,7 @@
 //! Invariant: nothing moves, and everything but the entries of the virtual tables stays as written.
 
 use jit::ir::{ClassId, Module};
-use jit::layout::{ClassDesc, Layout, VTABLE};
+use jit::layout::{ClassDesc, Layout};
 
 pub struct ClassTable {
     memory: Memory,
@@ -66,11 +66,6 @@ impl ClassTable {
     pub fn desc(&self, class: ClassId) -> &ClassDesc {
         // SAFETY: written in `new`, and lives as long as `self`.
         unsafe { &*((self.base + self.word(class) as usize) as *const ClassDesc) }
-    }
-
-    /// Address of the virtual table's entry; whoever stores there keeps the contract that it holds code of the slot's signature.
-    pub fn slot(&self, class: ClassId, slot: u32) -> *mut usize {
-        (self.base + self.word(class) as usize + VTABLE as usize + 8 * slot as usize) as *mut usize
     }
 
     /// Whether `word` is a class's, for checks of the heap.

@@ -210,8 +210,9 @@ impl World {
         self.one_more_running(&mut state);
         // SAFETY: the caller's thread is alive.
         thread.unpoison();
-        thread.keep_recording();
         self.resumed.notify_all();
+        drop(state);
+        thread.resumed();
         Some(result)
     }
 

@@ -48,8 +48,8 @@ pub struct Thread {
     pub state: StateCell,
     /// When the tick was raised that waits for the thread, in the profiler's cycles, at least 1; 0: none does. Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
     tick: AtomicU64,
-    /// Cycles of the profiler's clock that the thread has stood blocked.
-    blocked: Cell<u64>,
+    /// Calls of code that does not count them go over to code that does.
+    counts_calls: Cell<bool>,
     /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
     #[cfg(feature = "native")]
     left: Cell<u32>,
@@ -83,7 +83,7 @@ impl Thread {
             runtime,
             state: StateCell::new(),
             tick: AtomicU64::new(0),
-            blocked: Cell::new(0),
+            counts_calls: Cell::new(false),
             #[cfg(feature = "native")]
             left: Cell::new(0),
             #[cfg(feature = "native")]
@@ -125,7 +125,7 @@ impl Thread {
     pub fn set_stack_limit(&self, limit: u64) {
         // SAFETY: on the thread itself, before it runs anything.
         unsafe { (*self.ctx.get()).real_stack_limit = limit };
-        self.ctx().stack_limit.store(limit, SeqCst);
+        self.unpoison();
     }
 
     pub fn set_interpreter_stack(&self, stack: *const Stack) {
@@ -167,13 +167,20 @@ impl Thread {
         // SAFETY: only the atomics are touched.
         let ctx = unsafe { &*self.ctx.get() };
         ctx.stack_limit.store(u64::MAX, SeqCst);
+        ctx.plain_limit.store(u64::MAX, SeqCst);
         ctx.yield_flag.store(1, SeqCst);
     }
 
     pub fn unpoison(&self) {
         let ctx = self.ctx();
         ctx.stack_limit.store(ctx.real_stack_limit, SeqCst);
+        ctx.plain_limit.store(self.plain_limit(), SeqCst);
         ctx.yield_flag.store(0, SeqCst);
+    }
+
+    /// Without anybody asking for attention.
+    fn plain_limit(&self) -> u64 {
+        if self.counts_calls.get() { u64::MAX } else { self.ctx().real_stack_limit }
     }
 
     /// The timer's tick, raised at this time. One that finds another waiting is lost.
@@ -194,6 +201,7 @@ impl Thread {
         #[cfg(feature = "native")]
         self.adapt(raised > 0);
         self.runtime.world.poll(self);
+        self.resumed();
     }
 
     // --- adaptive optimization
@@ -225,21 +233,38 @@ impl Thread {
     #[cfg(feature = "native")]
     fn yielded(&self, raised: Option<u64>) {
         // SAFETY: on the thread itself, outside compiled code; nothing that the profiler calls comes back here.
-        let Some(profile) = (unsafe { &mut *self.profile.get() }) else { return };
-        if !profile.counts_calls() {
+        let profile = unsafe { &mut *self.profile.get() };
+        if let (Some(profile), Some(raised)) = (profile, raised) {
             // SAFETY: the thread's own context.
-            unsafe { profile.uncounted(self.context(), raised, self.blocked.get()) };
-            self.keep_recording();
-        } else if let Some(raised) = raised {
-            // SAFETY: as above.
             unsafe { profile.tick(self.context(), raised) };
+            self.count_calls(profile.counts_calls());
         }
     }
 
-    /// During a burst of code that counts no calls, each entry has to find the limit poisoned: to be called on the thread itself after it was unpoisoned.
-    pub fn keep_recording(&self) {
-        if !self.ctx().entry_end.is_null() {
-            self.ctx().stack_limit.store(u64::MAX, SeqCst);
+    #[cfg(not(feature = "native"))]
+    pub fn resumed(&self) {}
+
+    /// After the thread was stopped or blocked, when it may have missed a tick.
+    #[cfg(feature = "native")]
+    pub fn resumed(&self) {
+        // SAFETY: as above.
+        if let Some(profile) = unsafe { &mut *self.profile.get() } {
+            // SAFETY: as above.
+            unsafe { profile.resumed(self.context()) };
+            self.count_calls(profile.counts_calls());
+        }
+    }
+
+    /// Whether the next calls are counted. On the thread itself.
+    #[cfg(feature = "native")]
+    fn count_calls(&self, counts: bool) {
+        if self.counts_calls.replace(counts) == counts {
+            return;
+        }
+        self.ctx().plain_limit.store(self.plain_limit(), SeqCst);
+        // Somebody may have asked for attention meanwhile, whose poison this was.
+        if self.ctx().stack_limit.load(SeqCst) == u64::MAX {
+            self.ctx().plain_limit.store(u64::MAX, SeqCst);
         }
     }
 
@@ -250,6 +275,7 @@ impl Thread {
         if let Some(profile) = unsafe { &mut *self.profile.get() } {
             // SAFETY: as above.
             unsafe { profile.call(self.context()) };
+            self.count_calls(profile.counts_calls());
         }
     }
 
@@ -260,6 +286,7 @@ impl Thread {
         let mut profile = profiler.thread(super::profiling::thread_id(self.id));
         // SAFETY: the thread's own context.
         unsafe { profile.start(self.context()) };
+        self.count_calls(profile.counts_calls());
         // SAFETY: on the thread itself; the borrow ends here.
         unsafe { *self.profile.get() = Some(profile) };
     }
@@ -279,12 +306,10 @@ impl Thread {
 
     /// Runs `f`, which may take long and touches no object, while the thread counts as stopped.
     pub fn blocked<R>(&self, f: impl FnOnce() -> R) -> R {
-        let cycles = || self.runtime.options.profiler.as_ref().map_or(0, |profiler| profiler.cycles());
-        let began = cycles();
         self.runtime.world.enter_blocked(self);
         let result = f();
         self.runtime.world.leave_blocked(self);
-        self.blocked.set(self.blocked.get() + cycles().saturating_sub(began));
+        self.resumed();
         result
     }
 

@@ -3,15 +3,15 @@
 use super::refs::Spilled;
 use super::{SigKey, Translator, clif_type, namespace, signature};
 use crate::ir::{self, BlockCall, Builtin, FuncId, Null, Op, SelectorId, Ty};
-use crate::layout::{CLASS_WORD, VTABLE};
+use crate::layout::{CLASS_WORD, Side};
 use crate::native::stubs::Stub;
 use crate::native::tables::SiteKind;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, ExceptionTable, ExceptionTableData, ExceptionTableItem, ExtFuncData, ExternalName, FuncRef, Inst,
     InstBuilder, MemFlagsData, SigRef, Signature, UserExternalName, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
-use cranelift_entity::EntityRef;
 
 /// What a call goes to.
 enum Target {
@@ -197,8 +197,32 @@ impl Translator<'_, '_> {
             let callee = &t.env.module.funcs[func];
             signature(&callee.params, callee.ret)
         });
-        let cell = self.iconst((self.env.cells + 8 * func.index() as u64) as i64);
-        Target::Address(self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0), sig)
+        Target::Address(self.entry_of(func, self.env.side()), sig)
+    }
+
+    /// Where calls of the function go from code of this side.
+    fn entry_of(&mut self, func: FuncId, side: Side) -> Value {
+        let cell = self.iconst(self.env.cells.address(func, side) as i64);
+        self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0)
+    }
+
+    /// In a cold block at the entry of code that does not count calls, which has the function's arguments in its hands: goes over to the code that counts them, if there is any, and otherwise to `on`.
+    pub(super) fn go_over(&mut self, on: Block) {
+        let [plain, counted] = Side::ALL.map(|side| self.entry_of(self.id, side));
+        let is_other = self.b.ins().icmp(IntCC::NotEqual, plain, counted);
+        let over = self.cold_block();
+        self.b.ins().brif(is_other, over, &[], on, &[]);
+        self.enter(over);
+        let sig = self.own_signature();
+        let entry = self.b.func.layout.entry_block().expect("code begins somewhere");
+        let args = self.b.block_params(entry).to_vec();
+        self.b.ins().return_call_indirect(sig, counted, &args);
+    }
+
+    /// Of the function that callers see, whatever this code is.
+    pub(super) fn own_signature(&mut self) -> SigRef {
+        let callee = &self.env.module.funcs[self.id];
+        self.sig(SigKey::Func(self.id), |_| signature(&callee.params, callee.ret))
     }
 
     /// Loading the class word checks the receiver.
@@ -209,7 +233,7 @@ impl Translator<'_, '_> {
         });
         let flags = self.access(object, receiver, CLASS_WORD, Null::Throws);
         let descriptor = self.descriptor(flags, receiver);
-        let slot = VTABLE + 8 * self.env.layout.slot[selector] as i32;
+        let slot = self.env.side().slot_offset(self.env.layout.slot[selector]);
         Target::Address(self.b.ins().load(types::I64, MemFlagsData::trusted(), descriptor, slot), sig)
     }
 }

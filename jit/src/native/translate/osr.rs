@@ -6,7 +6,7 @@
 //! The machine wants to know how many arguments the function was called with on the stack, to drop them when it returns. So the code that goes on has the function's own signature; the arguments themselves are not looked at.
 //! It checks no stack, because it makes no call ([`super::super::osr`] bounds its frame), and counts none.
 
-use super::{Env, Point, SigKey, Translator, clif_type, signature};
+use super::{Env, Point, Translator, clif_type};
 use crate::context::offset;
 use crate::ir::polls::LoopPoll;
 use crate::ir::{self, Function, Start};
@@ -50,7 +50,7 @@ impl Translator<'_, '_> {
             self.store_context(place(i), value);
         }
         let callee = &self.env.module.funcs[self.id];
-        let sig = self.sig(SigKey::Func(self.id), |_| signature(&callee.params, callee.ret));
+        let sig = self.own_signature();
         let args: Vec<Value> = callee.params.iter().map(|param| self.zero(clif_type(param.ty()))).collect();
         self.b.ins().return_call_indirect(sig, code, &args);
     }

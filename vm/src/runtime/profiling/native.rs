@@ -17,11 +17,10 @@ use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use profiler::program::{Edge, Program};
 use profiler::sample::Sample;
 use profiler::samplers::{Interval, Mode, Random, Sampler};
-use profiler::tuning;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A packet is handed over with so many samples (CC-Map section 3.1.3: about 10).
 const SAMPLES: usize = 10;
@@ -37,14 +36,6 @@ impl Profiler {
     /// What the current thread has been on a processor, in cycles.
     pub(super) fn thread_ran(&self) -> u64 {
         self.rate().cycles(super::clock::thread_time())
-    }
-
-    /// What recording a call takes, in cycles.
-    pub(super) fn record_cost(&self) -> u64 {
-        match self.options.time {
-            Time::Real => self.rate().cycles(Duration::from_nanos(tuning::CLOCK_RECORD)),
-            Time::Calls => 0,
-        }
     }
 
     /// A thread's own, with random numbers of its own.

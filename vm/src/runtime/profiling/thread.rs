@@ -50,8 +50,6 @@ pub struct ThreadProfiler {
     burst: Option<Burst>,
     packet: Packet,
     counters: Counters,
-    /// Cycles that the thread has stood blocked, as far as somebody has said it.
-    blocked: u64,
     /// Cycles that were spent here.
     spent: u64,
     /// The present window, if calls are counted only in some.
@@ -126,25 +124,6 @@ impl Cells {
         }
     }
 
-    fn entry_cursor(&self) -> *const CallSeen {
-        // SAFETY: by the invariant.
-        unsafe { (*self.0).entry_cursor }
-    }
-
-    /// Calls that can still be recorded at entries.
-    fn entry_room(&self) -> usize {
-        // SAFETY: by the invariant.
-        unsafe { ((*self.0).entry_end as usize - (*self.0).entry_cursor as usize) / size_of::<CallSeen>() }
-    }
-
-    fn set_entry_room(&self, room: Range<*mut CallSeen>) {
-        // SAFETY: by the invariant.
-        unsafe {
-            (*self.0).entry_cursor = room.start;
-            (*self.0).entry_end = room.end;
-        }
-    }
-
     /// The call whose prologue is here.
     fn call(&self) -> CallSeen {
         // SAFETY: by the invariant, and the thread stands in the slow path of a prologue or probe: its frame is complete.
@@ -179,7 +158,6 @@ impl ThreadProfiler {
             burst: None,
             packet,
             counters,
-            blocked: 0,
             spent: 0,
             window: None,
             window_ended: None,
@@ -188,9 +166,9 @@ impl ThreadProfiler {
         }
     }
 
-    /// The code counts its calls.
+    /// Calls are counted now, where there is code for it.
     pub fn counts_calls(&self) -> bool {
-        self.profiler.options.parameters.counts_calls()
+        self.window.is_some() || self.profiler.windows().is_none()
     }
 
     /// Before the thread runs compiled code.
@@ -201,10 +179,6 @@ impl ThreadProfiler {
         let cells = Cells(ctx);
         self.retired = self.profiler.retired_calls();
         cells.set_left(self.armed);
-        if !self.counts_calls() {
-            self.sampler.thread_ran(self.profiler.thread_ran());
-        }
-        self.sampler.set_record_cost(self.profiler.record_cost());
         let action = self.sampler.start(self.at(0));
         self.follow(action, 0, false, &cells);
         self.arm(0, &cells);
@@ -276,51 +250,15 @@ impl ThreadProfiler {
         self.spend(began);
     }
 
-    /// A yield point of code that counts no calls: its calls are recorded where the check for attention at their entries fails. `raised`: the tick that is noticed here; `blocked`: cycles that the thread has stood blocked.
+    /// The thread goes on after it was stopped or blocked: it may have missed the tick with which a window began or ended.
     ///
     /// # Safety
     /// As for [`ThreadProfiler::tick`].
-    pub unsafe fn uncounted(&mut self, ctx: *mut ThreadContext, raised: Option<u64>, blocked: u64) {
-        let cells = Cells(ctx);
-        self.blocked = blocked;
-        let began = self.begins();
-        if let Some(burst) = self.burst {
-            self.take_entry_records(&cells);
-            if matches!(burst.until, Until::Calls(calls) if self.recorded(burst) >= calls) {
-                cells.set_entry_room(NO_ROOM);
-                self.sampler.thread_ran(self.profiler.thread_ran());
-                self.end_burst(burst, 0, &cells);
-            }
-        } else if self.due.is_some() && cells.entry_room() == 0 {
-            // The calls before the burst have been skipped.
-            cells.set_entry_room(NO_ROOM);
-            self.poll(0, &cells);
-            self.make_entry_room(&cells);
-        }
-        if let (Some(raised), None, None) = (raised, self.burst, self.due) {
-            self.tick = Some(raised);
-            self.poll(0, &cells);
-            self.make_entry_room(&cells);
-        }
-        self.spend(began);
-    }
-
-    /// Lets compiled code record a burst at the entries of functions, or the calls that are skipped before it, which nobody looks at.
-    fn make_entry_room(&mut self, cells: &Cells) {
-        cells.set_room(NO_ROOM);
-        let calls = match (self.burst, self.due) {
-            (Some(Burst { until: Until::Calls(calls), .. }), _) => calls,
-            (None, Some(skip)) => skip,
-            _ => return,
-        };
-        cells.set_entry_room(self.packet.room(calls as usize));
-        self.sampler.burst_begins(self.at(0));
-    }
-
-    fn take_entry_records(&mut self, cells: &Cells) {
-        if !cells.entry_cursor().is_null() {
-            // SAFETY: as in `take_records`.
-            unsafe { self.packet.recorded_up_to(cells.entry_cursor()) };
+    pub unsafe fn resumed(&mut self, ctx: *mut ThreadContext) {
+        if self.profiler.windows().is_some_and(|windows| windows.is_open() != self.window.is_some()) {
+            let began = self.begins();
+            self.turn_window(&Cells(ctx));
+            self.spend(began);
         }
     }
 
@@ -401,12 +339,10 @@ impl ThreadProfiler {
         }
         let calls = self.calls(&cells);
         if let Some(burst) = self.burst {
-            self.take_entry_records(&cells);
             self.end_burst(burst, calls, &cells);
         }
-        cells.set_entry_room(NO_ROOM);
         self.set_countdown(NEVER, &cells);
-        if self.counts_calls() && self.profiler.windows().is_none() {
+        if self.profiler.windows().is_none() {
             self.counters.calls = calls;
         }
         self.counters.merge(self.sampler.counters());
@@ -421,8 +357,7 @@ impl ThreadProfiler {
     }
 
     fn at(&self, calls: u64) -> Moment {
-        // The time in which the thread could run, where it is told: a burst that waits for a lock is no slower for it.
-        Moment { cycles: self.profiler.now(calls).saturating_sub(self.blocked), calls }
+        Moment { cycles: self.profiler.now(calls), calls }
     }
 
     fn set_countdown(&mut self, left: i64, cells: &Cells) {

@@ -129,9 +129,8 @@ impl Ticks for Schedule {
 
     fn before(&mut self) -> u64 {
         if !self.windows().is_open() {
+            self.engine.complete_twins();
             self.engine.count_calls(true);
-            // Code that has not run for a while is slow at first.
-            std::thread::sleep(Duration::from_nanos(tuning::WINDOW_WARM));
             self.begin(true);
         } else if self.excess() > 1.0 {
             self.engine.complete_twins();
