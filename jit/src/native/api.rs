@@ -5,6 +5,8 @@ use crate::ir::*;
 use crate::trap::Trap;
 use cranelift_entity::PrimaryMap;
 use std::ffi::c_void;
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Stack, in bytes, that compiled code leaves to whatever it calls: builtins, the collector, the compiler of the next function. The runtime puts `real_stack_limit` at least this far above the guard pages.
@@ -102,6 +104,8 @@ pub struct Options {
     pub large_function: usize,
     /// Bytes reserved for code, at most 1 GiB.
     pub code_size: usize,
+    /// Is told of all code.
+    pub listener: Option<Arc<dyn Listener>>,
 }
 
 impl Default for Options {
@@ -116,8 +120,40 @@ impl Default for Options {
             verify: cfg!(debug_assertions),
             large_function: 10_000,
             code_size: 128 << 20,
+            listener: None,
         }
     }
+}
+
+/// Somebody outside who wants to know what lies where.
+pub trait Listener: Debug + Send + Sync {
+    /// Is called for every piece of code once it lies in its place, before anybody runs it, on the thread that asked for it; no two calls for code of one [`Level`] overlap.
+    fn compiled(&self, code: &NewCode<'_>);
+
+    /// The program has ended: code that is told of from now on, nobody runs.
+    fn ended(&self);
+}
+
+/// A piece of code at the time at which it is made: a version of a function, or what goes on for one of its loops.
+#[derive(Clone, Copy, Debug)]
+pub struct NewCode<'a> {
+    pub func: FuncId,
+    pub name: &'a str,
+    /// Where its first byte runs. Another piece may have lain there before.
+    pub address: u64,
+    /// As they run.
+    pub bytes: &'a [u8],
+    /// By offset, from 0; each holds up to the next.
+    pub positions: &'a [Position],
+}
+
+/// Where the code from an offset on comes from: the innermost function, if it was inlined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    pub offset: u32,
+    pub func: FuncId,
+    /// In that function's own source.
+    pub loc: Loc,
 }
 
 /// Why there is no machine code.

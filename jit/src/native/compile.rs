@@ -5,12 +5,12 @@
 //! Settings follow measurements: no mid-end at the baseline level (it wants to be fast and to keep operations where they are), but the backtracking register allocator, because the single-pass one makes loops 3–12 times slower. Very
 //! large functions get that one nevertheless (`Options::large_function`). The optimized level has Cranelift's mid-end, too, for what is not done before it (division by constants, shared constants and addresses).
 
-use super::api::{Level, NativeError, Options};
+use super::api::{Level, NativeError, Options, Position};
 use super::placement;
 use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
 use super::translate::{Env, Site, Sites, namespace, translate};
 use super::trap::TrapKind;
-use crate::ir::{FuncId, Function};
+use crate::ir::{FuncId, Function, Loc, frames_at};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{ExternalName, UserExternalName, UserFuncName};
@@ -27,6 +27,8 @@ pub struct Code {
     pub lead: usize,
     pub calls: Vec<DirectCall>,
     pub meta: CodeMetadata,
+    /// Empty where nobody listens.
+    pub positions: Vec<Position>,
 }
 
 /// A relative call to be filled in.
@@ -105,6 +107,7 @@ impl Compiler {
             calls.push((offset, *name, addend));
         }
         let meta = metadata(compiled, &sites, func, body).map_err(fail)?;
+        let positions = if env.options.listener.is_some() { positions(compiled, &sites, func, body) } else { Vec::new() };
         let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
         let lead = match self.level {
             Level::Baseline => 0,
@@ -112,7 +115,7 @@ impl Compiler {
         };
         let named = self.context.func.params.user_named_funcs();
         let calls = calls.into_iter().map(|(offset, name, addend)| DirectCall { offset, target: named[name].clone(), addend }).collect();
-        Ok(Code { bytes, align, lead, calls, meta })
+        Ok(Code { bytes, align, lead, calls, meta, positions })
     }
 }
 
@@ -138,6 +141,22 @@ fn isa(level: Level, options: &Options, allocator: &str) -> Result<OwnedTargetIs
     }
     let isa = cranelift_native::builder().map_err(|e| unsupported(e.into()))?;
     isa.finish(settings::Flags::new(flags)).map_err(|e| unsupported(e.to_string()))
+}
+
+/// What comes from nowhere (code of Cranelift's own making, constants) goes with what stands before it; at the start, with the function.
+fn positions(compiled: &CompiledCode, sites: &Sites, func: FuncId, body: &Function) -> Vec<Position> {
+    let innermost = |loc: Loc| frames_at(&body.inlined, func, loc).next();
+    let placed = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());
+    let known = placed.map(|range| (range.start, sites.get(range.loc.bits()).loc)).filter(|&(_, loc)| loc != Loc::default());
+    let all = std::iter::once((0, body.loc)).chain(known);
+    let mut positions: Vec<Position> =
+        all.filter_map(|(offset, loc)| innermost(loc).map(|(func, loc)| Position { offset, func, loc })).collect();
+    // Of several at one offset the last, of equal ones in a row the first.
+    positions.reverse();
+    positions.dedup_by_key(|p| p.offset);
+    positions.reverse();
+    positions.dedup_by_key(|p| (p.func, p.loc));
+    positions
 }
 
 fn metadata(compiled: &CompiledCode, sites: &Sites, func: FuncId, source: &Function) -> Result<CodeMetadata, String> {

@@ -346,6 +346,11 @@ impl Engine {
         let len = code.bytes.len() as u32;
         self.counters.code_bytes.fetch_add(u64::from(len), Ordering::Relaxed);
         self.tables.add(entry, len, code.meta);
+        if let Some(listener) = self.listener() {
+            // SAFETY: nobody has got the entry, so nobody can retire it.
+            let bytes = unsafe { self.region.bytes(entry, code.bytes.len()) };
+            listener.compiled(&NewCode { func, name: &self.module.funcs[func].name, address: entry, bytes, positions: &code.positions });
+        }
         Ok((entry, len))
     }
 
@@ -481,6 +486,11 @@ impl Engine {
     /// Calls `f` on the function, address and length in bytes of all code there is, by address.
     pub fn each_code(&self, mut f: impl FnMut(FuncId, u64, u32)) {
         self.tables.each(|version| f(version.func, version.start, version.len));
+    }
+
+    /// Who is told of all code.
+    pub fn listener(&self) -> Option<&dyn Listener> {
+        self.options.listener.as_deref()
     }
 
     pub fn stats(&self) -> Stats {

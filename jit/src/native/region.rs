@@ -1,7 +1,7 @@
 //! Memory for machine code: one reserved region, mapped twice.
 //!
-//! In: finished code; code that nobody runs any more. Out: the address at which code runs. The region is an anonymous file mapped once writable and once executable, so no page is ever both, and publishing code neither changes
-//! protections nor stalls running threads. Everything compiled code calls directly (stubs included) lies inside, so 32-bit relative calls reach.
+//! In: finished code; code that nobody runs any more. Out: the address at which code runs. The region is shared anonymous memory, mapped once writable and once executable, so no mapping is ever both, and publishing code neither changes
+//! protections nor stalls running threads. (A memory file would do as well, but to `perf` it is a file: names of functions in files are looked up in these, and not where a program that makes its own code can leave them.) Everything compiled code calls directly (stubs included) lies inside, so 32-bit relative calls reach.
 //!
 //! Relocations are applied by hand in [`super::compile`]: only direct calls of stubs occur, while `cranelift-jit` would bring a linker, symbol tables by name and a finalization step that this scheme has no use for.
 //!
@@ -28,24 +28,42 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    fn map(size: usize, protection: i32, flags: i32, file: i32) -> Result<Pages, NativeError> {
+    fn map(size: usize, protection: i32, flags: i32) -> Result<Pages, NativeError> {
         // SAFETY: a fresh mapping at an address of the system's choice disturbs nothing.
-        let start = unsafe { libc::mmap(null_mut(), size, protection, flags | libc::MAP_NORESERVE, file, 0) };
+        let start = unsafe { libc::mmap(null_mut(), size, protection, flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0) };
+        Self::mapped(start, size)
+    }
+
+    fn mapped(start: *mut libc::c_void, size: usize) -> Result<Pages, NativeError> {
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast::<libc::c_void>() != libc::MAP_FAILED => Ok(Pages { start, size }),
-            _ => Err(NativeError::Memory(format!("a mapping of {size} bytes: {}", std::io::Error::last_os_error()))),
+            _ => Err(Self::refused(size)),
         }
+    }
+
+    fn refused(size: usize) -> NativeError {
+        NativeError::Memory(format!("a mapping of {size} bytes: {}", std::io::Error::last_os_error()))
+    }
+
+    /// The same pages, which are shared ones, at a second address.
+    fn again(&self, protection: i32) -> Result<Pages, NativeError> {
+        // SAFETY: an old size of 0 leaves our mapping as it is; the new one lies at an address of the system's choice.
+        let start = unsafe { libc::mremap(self.start().cast(), 0, self.size, libc::MREMAP_MAYMOVE) };
+        let pages = Self::mapped(start, self.size)?;
+        // SAFETY: the mapping just made, whose address nobody knows yet.
+        let is_set = unsafe { libc::mprotect(pages.start().cast(), pages.size, protection) } == 0;
+        if is_set { Ok(pages) } else { Err(Self::refused(self.size)) }
     }
 
     /// Zeroed pages, touched only when used.
     pub fn zeroed(size: usize) -> Result<Pages, NativeError> {
-        Self::map(size, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+        Self::map(size, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE)
     }
 
     /// Zeroed pages in the low 2 GiB where there is room, so that code can name addresses in them with short instructions; else anywhere.
     pub fn zeroed_low(size: usize) -> Result<Pages, NativeError> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        Self::map(size, libc::PROT_READ | libc::PROT_WRITE, flags | libc::MAP_32BIT, -1).or_else(|_| Self::zeroed(size))
+        let flags = libc::MAP_PRIVATE | libc::MAP_32BIT;
+        Self::map(size, libc::PROT_READ | libc::PROT_WRITE, flags).or_else(|_| Self::zeroed(size))
     }
 
     pub fn start(&self) -> *mut u8 {
@@ -126,22 +144,9 @@ const BREAKPOINT: u8 = 0xcc;
 impl CodeRegion {
     pub fn new(size: usize) -> Result<CodeRegion, NativeError> {
         let size = size.clamp(1 << 16, 1 << 30).next_multiple_of(1 << 16);
-        // SAFETY: the name is a C string.
-        let file = unsafe { libc::memfd_create(c"machine code".as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(NativeError::Unsupported(format!("memfd_create: {}", std::io::Error::last_os_error())));
-        }
-        // SAFETY: our own file.
-        let sized = unsafe { libc::ftruncate(file, size as libc::off_t) } == 0;
-        let map = |protection| Pages::map(size, protection, libc::MAP_SHARED, file);
-        let maps = if sized {
-            map(libc::PROT_READ | libc::PROT_WRITE).and_then(|w| Ok((w, map(libc::PROT_READ | libc::PROT_EXEC)?)))
-        } else {
-            Err(NativeError::Memory(format!("{size} bytes of code: {}", std::io::Error::last_os_error())))
-        };
-        // SAFETY: our own file, which the mappings keep alive.
-        unsafe { libc::close(file) };
-        let (writable, executable) = maps?;
+        // First executable: systems that let no writable memory become executable let executable memory become writable instead.
+        let executable = Pages::map(size, libc::PROT_READ | libc::PROT_EXEC, libc::MAP_SHARED)?;
+        let writable = executable.again(libc::PROT_READ | libc::PROT_WRITE)?;
         let free = Mutex::new(Free { extents: BTreeMap::from([(0, size)]), untouched: 0 });
         Ok(CodeRegion { writable, executable, size, free, is_reusable: OnceLock::new() })
     }
@@ -259,6 +264,15 @@ mod tests {
             unsafe { region.release(address, code.len()) };
         }
         assert_eq!(region.free().extents, BTreeMap::from([(0, SIZE)]), "all of it is one piece again");
+    }
+
+    /// `perf` looks names up in a map of the process for mappings of this name only.
+    #[test]
+    fn tools_see_anonymous_memory_that_can_be_executed_and_not_written() {
+        let region = CodeRegion::new(0).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.starts_with(&format!("{:x}-", region.base()))).expect("a mapping");
+        assert!(line.contains(" r-xs ") && line.ends_with(" /dev/zero (deleted)"), "{line}");
     }
 
     #[test]

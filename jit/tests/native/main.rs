@@ -8,6 +8,7 @@ mod calls;
 mod checks;
 mod exceptions;
 mod inlined;
+mod listener;
 mod objects;
 mod osr;
 mod profiling;

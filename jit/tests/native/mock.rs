@@ -95,11 +95,11 @@ impl Program {
     }
 
     pub fn of(module: Arc<Module>, config: Config) -> Program {
-        Self::with_code_size(module, config, 16 << 20)
+        Self::adjusted(module, config, |_| {})
     }
 
-    /// `code_size`: bytes reserved for machine code.
-    pub fn with_code_size(module: Arc<Module>, config: Config, code_size: usize) -> Program {
+    /// What else the engine is told is up to `adjust`.
+    pub fn adjusted(module: Arc<Module>, config: Config, adjust: impl FnOnce(&mut Options)) -> Program {
         let layout = Arc::new(Layout::new(&module));
         let table = vec![0u64; layout.table_size.div_ceil(8) + 1];
         let base = table.as_ptr() as u64;
@@ -133,7 +133,7 @@ impl Program {
             strings: strings.iter().map(|s| s.as_ptr() as u64).collect(),
         };
         let large_function = if config.quick { 0 } else { 10_000 };
-        let options = Options {
+        let mut options = Options {
             polls: config.polls,
             inline_alloc: config.inline_alloc,
             level: config.level(),
@@ -142,8 +142,10 @@ impl Program {
             osr: if config.osr.is_some() { Osr::Installed } else { Osr::Off },
             verify: true,
             large_function,
-            code_size,
+            code_size: 16 << 20,
+            listener: None,
         };
+        adjust(&mut options);
         let engine = Engine::new(module.clone(), layout.clone(), addresses, runtime_fns(), options).unwrap();
         let interpreter = Interpreter::new(&module, &layout);
         Program { module, layout, engine, interpreter, _table: table, base, globals, strings, _interfaces: interfaces }

@@ -351,7 +351,7 @@ fn versions_outside_of_cells() {
 
 #[test]
 fn a_full_region_leaves_the_program_as_it_is() {
-    let program = Program::with_code_size(parse(&rounds(1)), Config::default(), 0);
+    let program = Program::adjusted(parse(&rounds(1)), Config::default(), |options| options.code_size = 0);
     let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
     let mut thread = Thread::new(&program, Config::default());
     assert_eq!(thread.native(run, &[1]), Outcome::Value(101));

@@ -107,12 +107,16 @@ pub struct RunArgs {
     pub repeat: NonZeroU32,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// When the program ends, write address, length and name of each compiled function to /tmp/perf-PID.map, in the format of perf's maps
-    ///
-    /// perf itself looks there for code in anonymous memory only, and this machine code lies in a memory file.
+    /// When the program ends, write address, length and name of each compiled function to /tmp/perf-PID.map, where perf report looks for them
     #[cfg(feature = "native")]
     #[arg(long)]
     pub perf_map: bool,
+    /// Write all machine code with names and lines to the file jit-PID.dump in this folder, for perf inject --jit
+    ///
+    /// Record with perf record -k mono: the file's times are of that clock. Unlike --perf-map it tells code from other code that lay there before, and knows instructions and lines (perf annotate).
+    #[cfg(feature = "native")]
+    #[arg(long, value_name = "DIR")]
+    pub jitdump: Option<PathBuf>,
     /// Run the verifier after each compiler stage
     #[arg(long)]
     pub verify: bool,

@@ -6,6 +6,8 @@ mod check;
 mod compile;
 mod dump;
 mod fmt;
+#[cfg(feature = "native")]
+mod jitdump;
 mod live;
 mod optimize;
 #[cfg(feature = "native")]

@@ -1,18 +1,20 @@
-//! `--perf-map`: names of compiled functions, for tools from outside that see addresses. `perf report` asks such a map for anonymous memory only and so does not find our code, which lies in a memory file.
+//! `--perf-map`: names of compiled functions, for tools from outside that see addresses: `perf report` asks such a map for code in anonymous memory, where ours lies.
 //!
 //! In: an engine whose program has ended. Out: `/tmp/perf-PID.map`, a line a function: address and length in hexadecimal, and the name (tools/perf/Documentation/jit-interface.txt of the Linux kernel).
-//! Code is never moved or freed while the program runs, so one list at its end is true for all of the run.
+//! Such a list knows no times: what was freed while the program ran is not in it, and where other code lies in its place, that is named. `--jitdump` tells them apart.
 
 use super::text;
 use crate::runtime::native::NativeEngine;
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 /// What cannot be written is told on stderr; it does not harm the program's result.
 pub fn write(engine: &NativeEngine) {
     let path = format!("/tmp/perf-{}.map", std::process::id());
-    if let Err(error) = replace(&path, &lines(engine)) {
+    let written = create(Path::new(&path)).and_then(|mut file| file.write_all(lines(engine).as_bytes()));
+    if let Err(error) = written {
         text::complain(&format!("warning: cannot write {path}: {error}\n"));
     }
 }
@@ -21,17 +23,21 @@ fn lines(engine: &NativeEngine) -> String {
     let engine = engine.inner();
     let mut lines = String::new();
     engine.each_code(|func, start, len| {
-        let name = engine.module().funcs[func].name.replace(char::is_control, "?");
-        let _ = writeln!(lines, "{start:x} {len:x} {name}");
+        let _ = writeln!(lines, "{start:x} {len:x} {}", shown(&engine.module().funcs[func].name));
     });
     lines
 }
 
-/// Anyone may have put a link under this name, which is not followed.
-fn replace(path: &str, contents: &str) -> io::Result<()> {
+/// A function's name in one line.
+pub fn shown(name: &str) -> String {
+    name.replace(char::is_control, "?")
+}
+
+/// A file of this name in the place of what was there. Anyone may have put a link there, which is not followed.
+pub fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(contents.as_bytes())
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }

@@ -72,6 +72,7 @@ fn quiet(mut args: RunArgs) -> RunArgs {
         // The files are of the first run's code.
         args.opt.plan_out = None;
         args.perf_map = false;
+        args.jitdump = None;
     }
     args
 }

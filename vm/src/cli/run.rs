@@ -4,6 +4,8 @@
 use super::args::OptArgs;
 use super::args::{RunArgs, TierArg};
 use super::compile::{Compiled, compile};
+#[cfg(feature = "native")]
+use super::jitdump::JitDump;
 use super::live::{Counting, Profiled, Session};
 #[cfg(feature = "native")]
 use super::optimize::Job;
@@ -20,7 +22,7 @@ use jit::ir::{Block, Function};
 use jit::ir::{FuncId, Module};
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::{Level, Osr, Profiling};
+use jit::native::{Level, Listener, Osr, Profiling};
 use jit::opt::Optimized;
 #[cfg(feature = "native")]
 use jit::opt::osr::enter_at;
@@ -110,8 +112,8 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     check_opt(args)?;
     #[cfg(feature = "native")]
-    if args.perf_map && args.tier == TierArg::Interp {
-        return Err("--perf-map goes with --tier baseline and --tier opt: the interpreter makes no machine code".to_owned().into());
+    if (args.perf_map || args.jitdump.is_some()) && args.tier == TierArg::Interp {
+        return Err("--perf-map and --jitdump do not go with --tier interp: the interpreter makes no machine code".to_owned().into());
     }
     let Compiled { map, module, times } = compile(&args.file, args.verify).ok_or(Refused::Shown)?;
     let earlier = args.live.earlier(|| names::program(&module, &map), shown != Shown::Nothing)?;
@@ -141,8 +143,11 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     let compiled = controller.map(|controller| finish(controller, &runtime)).transpose()?;
     #[cfg(feature = "native")]
-    if let (true, Tier::Native(native)) = (args.perf_map, &engine) {
-        super::perf_map::write(native);
+    if let Tier::Native(native) = &engine {
+        native.inner().listener().iter().for_each(|listener| listener.ended());
+        if args.perf_map {
+            super::perf_map::write(native);
+        }
     }
     // What the program has done counts, whatever becomes of its profile.
     let profiled = session.map(|session| session.finish(&args.file, args.tier, counting, top)).transpose();
@@ -290,9 +295,7 @@ fn engine(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
     match args.tier {
         TierArg::Interp => Ok(Tier::Interp(Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, args.memory.stack())))),
         #[cfg(feature = "native")]
-        TierArg::Baseline | TierArg::Opt | TierArg::Adaptive => {
-            native(args, runtime, ahead, counting).map(|e| Tier::Native(Arc::new(e))).map_err(|e| e.to_string())
-        }
+        TierArg::Baseline | TierArg::Opt | TierArg::Adaptive => native(args, runtime, ahead, counting).map(|e| Tier::Native(Arc::new(e))),
     }
 }
 
@@ -303,7 +306,8 @@ fn leave_loop(module: &Module, func: FuncId, block: Block) -> Option<Function> {
 }
 
 #[cfg(feature = "native")]
-fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Counting) -> Result<NativeEngine, jit::native::NativeError> {
+fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Counting) -> Result<NativeEngine, String> {
+    let dump = args.jitdump.as_deref().map(|folder| JitDump::create(folder, runtime.symbols.clone())).transpose()?;
     let options = jit::native::Options {
         polls: !args.no_polls,
         inline_alloc: args.gc_stress == 0,
@@ -319,9 +323,10 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             TierArg::Adaptive => Osr::Installed,
             _ => Osr::Off,
         },
+        listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),
         ..jit::native::Options::default()
     };
-    let engine = NativeEngine::new(runtime, options)?;
+    let engine = NativeEngine::new(runtime, options).map_err(|e| e.to_string())?;
     engine.compile_ahead(ahead);
     Ok(engine)
 }

@@ -159,7 +159,7 @@ pub struct Runtime {
     pub known: Known,
     pub entry: Entry,
     pub options: RuntimeOptions,
-    pub symbols: Box<dyn Symbols>,
+    pub symbols: Arc<dyn Symbols>,
     pub classes: Arc<ClassTable>,
     pub statics: Statics,
     pub heap: Heap,
@@ -199,7 +199,7 @@ impl Runtime {
         Ok(Arc::new(Runtime {
             entry,
             known,
-            symbols,
+            symbols: symbols.into(),
             statics,
             heap,
             classes,
