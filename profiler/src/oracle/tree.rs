@@ -152,3 +152,85 @@ fn add<'a>(found: &mut Found<'a>, decision: &'a InlineDecision, around: &[CallSi
         node.decision = decision;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Accepted, Certainty, Refused, Verdict};
+    use super::*;
+    use crate::program::{CallSite, Function};
+
+    /// Functions 0, 1, … with sites 0, 1, … in these functions.
+    fn program(callers: &[u32]) -> Program {
+        let mut program = Program::default();
+        for name in ["main", "work", "leaf", "rest"] {
+            program.functions.push(Function { name: name.into(), file: "toy.x".into(), line: 1 });
+        }
+        callers.iter().for_each(|&caller| _ = program.sites.push(CallSite { caller: FuncId::from_u32(caller), line: 1 }));
+        program
+    }
+
+    const INLINE: Verdict = Verdict::Inline(Accepted::Tiny);
+    const CALL: Verdict = Verdict::Call(Refused::NotWorth);
+
+    fn decision(root: u32, chain: &[u32], site: u32, callee: u32, verdict: Verdict) -> InlineDecision {
+        InlineDecision {
+            root: FuncId::from_u32(root),
+            site: CallSiteId::from_u32(site),
+            callee: FuncId::from_u32(callee),
+            chain: chain.iter().copied().map(CallSiteId::from_u32).collect(),
+            certainty: Certainty::Only,
+            callee_size: 1,
+            root_size: 1,
+            verdict,
+            evidence: None,
+        }
+    }
+
+    type Told = Vec<(Option<u32>, Vec<u32>, u32, u32, bool, Origin, u32)>;
+
+    fn told(tree: &InlineTree<'_>) -> Told {
+        let chain = |node: &Node<'_>| node.chain.iter().map(|site| site.as_u32()).collect();
+        let one = |node: &Node<'_>| {
+            let InlineDecision { site, callee, verdict, .. } = node.decision;
+            let parent = node.parent.expand().map(NodeId::as_u32);
+            (parent, chain(node), site.as_u32(), callee.as_u32(), verdict.is_inlined(), node.origin, node.asked)
+        };
+        tree.nodes.values().map(one).collect()
+    }
+
+    #[test]
+    fn what_an_early_form_has_inside_is_in_every_root_that_takes_it_in() {
+        // `work` has `leaf` inside (site 1) and calls `rest` (site 2); `main` calls `work` (site 0) and `rest` (site 3).
+        let program = program(&[0, 1, 1, 0]);
+        let decisions = [
+            decision(1, &[], 1, 2, INLINE),
+            decision(0, &[], 3, 3, CALL),
+            decision(0, &[], 0, 1, CALL),
+            decision(0, &[], 0, 1, INLINE),
+            decision(0, &[0], 2, 3, CALL),
+            decision(1, &[], 2, 3, INLINE),
+        ];
+        let trees = trees(&decisions, 1, &[FuncId::from_u32(0), FuncId::from_u32(1)], &program);
+        let main = [
+            (None, vec![], 0, 1, true, Origin::Root, 2),
+            (Some(0), vec![0], 1, 2, true, Origin::EarlyForm, 1),
+            (Some(0), vec![0], 2, 3, false, Origin::Root, 1),
+            (None, vec![], 3, 3, false, Origin::Root, 1),
+        ];
+        assert_eq!(told(&trees[0]), main);
+        let work = [(None, vec![], 1, 2, true, Origin::Root, 1), (None, vec![], 2, 3, true, Origin::Root, 1)];
+        assert_eq!(told(&trees[1]), work);
+    }
+
+    #[test]
+    fn functions_that_call_each_other_end() {
+        // `work` and `leaf` are inlined into each other; `work` came first, so it has `leaf` inside as it was before.
+        let program = program(&[0, 1, 2]);
+        let decisions = [decision(1, &[], 1, 2, INLINE), decision(2, &[], 2, 1, INLINE), decision(0, &[], 0, 1, INLINE)];
+        let trees = trees(&decisions, 2, &[FuncId::from_u32(0), FuncId::from_u32(2)], &program);
+        let expected = [(None, vec![], 0, 1, true, Origin::Root, 1), (Some(0), vec![0], 1, 2, true, Origin::EarlyForm, 1)];
+        assert_eq!(told(&trees[0]), expected);
+        let leaf = [(None, vec![], 2, 1, true, Origin::Root, 1), (Some(0), vec![2], 1, 2, true, Origin::EarlyForm, 1)];
+        assert_eq!(told(&trees[1]), leaf);
+    }
+}

@@ -100,3 +100,29 @@ impl Oracle for Held<'_> {
         self.policy.evidence(facts, verdict)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sites(ids: &[u32]) -> Box<[CallSiteId]> {
+        ids.iter().copied().map(CallSiteId::from_u32).collect()
+    }
+
+    fn toggle(chain: &[u32], reach: Reach) -> impl Fn(u32, &[u32], u32) -> bool + use<> {
+        let (root, site, callee) = (FuncId::from_u32(7), CallSiteId::from_u32(1), FuncId::from_u32(9));
+        let toggle = Toggle { root, chain: sites(chain), site, callee, reach, inline: false };
+        move |root, chain, site| toggle.is_meant(FuncId::from_u32(root), &sites(chain), CallSiteId::from_u32(site), callee)
+    }
+
+    #[test]
+    fn a_call_is_one_copy_or_all() {
+        let here = toggle(&[4], Reach::Here);
+        assert!(here(7, &[4], 1));
+        assert!(!here(8, &[4], 1) && !here(7, &[], 1) && !here(7, &[3, 4], 1) && !here(7, &[4], 2));
+        let everywhere = toggle(&[4], Reach::Everywhere);
+        assert!(everywhere(7, &[4], 1) && everywhere(8, &[3, 4], 1) && everywhere(7, &[3, 4], 1));
+        assert!(!everywhere(8, &[4], 1), "behind this call alone it is of another function's form");
+        assert!(!everywhere(7, &[3], 1) && !everywhere(7, &[], 1));
+    }
+}

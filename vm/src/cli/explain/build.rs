@@ -13,6 +13,7 @@ use jit::opt::Optimized;
 use profiler::oracle::account::{Account, Accountant};
 use profiler::oracle::tree::{InlineTree, Node, NodeId, Origin, trees};
 use profiler::oracle::{self, CallSiteFacts, Certainty};
+#[cfg(feature = "native")]
 use profiler::plan::{Reach, Toggle};
 
 pub struct Builder<'a> {
@@ -26,6 +27,7 @@ pub struct Builder<'a> {
 pub struct Built {
     pub explanation: Explanation,
     /// By call.
+    #[cfg(feature = "native")]
     pub toggles: Vec<Toggle>,
 }
 
@@ -60,7 +62,11 @@ impl Builder<'_> {
             functions: Vec::new(),
             calls: Vec::new(),
         };
-        let mut built = Built { explanation, toggles: Vec::new() };
+        let mut built = Built {
+            explanation,
+            #[cfg(feature = "native")]
+            toggles: Vec::new(),
+        };
         shown.iter().for_each(|shown| self.add(shown, &mut built));
         built
     }
@@ -112,6 +118,7 @@ impl Builder<'_> {
             let parent = node.parent.expand().map(|parent: NodeId| ids[parent.as_u32() as usize]);
             let call = Call { id: next, function, parent, selected: is_selected(node.decision.site), ..self.call(node, account.as_ref()) };
             built.explanation.calls.push(call);
+            #[cfg(feature = "native")]
             built.toggles.push(toggle(node));
         }
     }
@@ -153,6 +160,7 @@ impl Builder<'_> {
     }
 }
 
+#[cfg(feature = "native")]
 fn toggle(node: &Node<'_>) -> Toggle {
     let reach = match node.origin {
         Origin::Root => Reach::Here,

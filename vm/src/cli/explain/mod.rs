@@ -38,6 +38,7 @@ struct Subject<'a> {
     /// As lowered.
     module: &'a Module,
     program: &'a Program,
+    #[cfg(feature = "native")]
     oracle: &'a dyn Oracle,
 }
 
@@ -56,7 +57,13 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
     let site = args.site.as_deref().map(|text| Site::find(text, &program)).transpose()?;
     let profiles = Profiles::new(args, &program)?;
     let oracle = args.policy().kind().oracle(profiles.view.clone());
-    let subject = Subject { args, module: &module, program: &program, oracle: &*oracle };
+    let subject = Subject {
+        args,
+        module: &module,
+        program: &program,
+        #[cfg(feature = "native")]
+        oracle: &*oracle,
+    };
     let optimized = subject.optimize(&*oracle);
     let built = Builder { subject: &subject, profiles: &profiles, map: &map, site: site.as_ref() }.build(&optimized);
     #[cfg(feature = "native")]

@@ -104,6 +104,9 @@ impl ExplainArgs {
 
     #[cfg(feature = "native")]
     fn check_effort(&self) -> Result<(), String> {
+        if self.measure.is_some() && self.site.is_none() && !self.policy().asks_profile() {
+            return Err("--measure needs a --site here: without a profile nobody knows which calls are frequent".into());
+        }
         if self.measure.is_none() && self.effort != Effort::usual() {
             return Err("--rounds, --precision, --max-time, --iterations and --time go with --measure".into());
         }
