@@ -4,10 +4,11 @@
 //! call ([`Oracle::targets`]) that get direct calls behind tests of the receiver's class. A policy knows no code: only [`CallSiteFacts`] and [`VirtualCallFacts`], and what a profile says of the call.
 //!
 //! Here: the questions and answers, and the policies that need no profile. [`view`]: a profile as policies ask it. [`policy`]: policies that do, [`dynamic`] and [`cost_benefit`], and their names. [`evidence`]: what a decision was
-//! made by. [`robust`]: how near a decision was to the opposite. [`crate::plan`]: decisions as a document, made again.
+//! made by. [`robust`]: how near a decision was to the opposite. [`account`]: all that can be said of one. [`tree`]: decisions as trees of calls. [`crate::plan`]: decisions as a document, made again.
 //!
 //! Invariant: there is no decision without a reason.
 
+pub mod account;
 pub mod bounds;
 pub mod cost_benefit;
 pub mod dynamic;
@@ -15,6 +16,7 @@ pub mod evidence;
 pub mod policy;
 pub mod receivers;
 pub mod robust;
+pub mod tree;
 pub mod view;
 
 pub use evidence::{Comparison, Evidence, Quantity, Seen};
@@ -110,6 +112,8 @@ pub enum Accepted {
     Benefit,
     /// As `Benefit`, for how often the call runs behind the calls that lead to it here.
     HotInContext,
+    /// Against what was decided, to see what the decision was worth.
+    Toggled,
 }
 
 impl Accepted {
@@ -148,6 +152,8 @@ pub enum Refused {
     GuardShare,
     /// The plan that is replayed says nothing of it.
     NotInPlan,
+    /// Against what was decided, to see what the decision was worth.
+    Toggled,
 }
 
 /// Whether a call is inlined, and why.
@@ -178,6 +184,7 @@ impl Verdict {
             Inline(Accepted::Hot) => ("hot", "below the limit that its share of the calls allows"),
             Inline(Accepted::Benefit) => ("benefit", "saves more than the copy costs"),
             Inline(Accepted::HotInContext) => ("hot-in-context", "saves more than the copy costs, called from here"),
+            Inline(Accepted::Toggled) => ("toggled", "to see what it is worth that it stays a call"),
             Call(Refused::Disabled) => ("disabled", "nothing is inlined"),
             Call(Refused::CalleeTooLarge) => ("callee-too-large", "the callee is too large"),
             Call(Refused::RootTooLarge) => ("root-too-large", "the caller has grown too large"),
@@ -191,11 +198,12 @@ impl Verdict {
             Call(Refused::BudgetSpent) => ("budget-spent", "saves too little for a caller that has grown so large"),
             Call(Refused::GuardShare) => ("guard-share", "the site's calls go elsewhere too often"),
             Call(Refused::NotInPlan) => ("not-in-plan", "the plan says nothing of it"),
+            Call(Refused::Toggled) => ("toggled", "to see what it is worth that it is inlined"),
         }
     }
 
     /// All there are.
-    pub const ALL: [Verdict; 22] = [
+    pub const ALL: [Verdict; 24] = [
         Verdict::Inline(Accepted::Tiny),
         Verdict::Inline(Accepted::Small),
         Verdict::Inline(Accepted::InLoop),
@@ -205,6 +213,7 @@ impl Verdict {
         Verdict::Inline(Accepted::Hot),
         Verdict::Inline(Accepted::Benefit),
         Verdict::Inline(Accepted::HotInContext),
+        Verdict::Inline(Accepted::Toggled),
         Verdict::Call(Refused::Disabled),
         Verdict::Call(Refused::CalleeTooLarge),
         Verdict::Call(Refused::RootTooLarge),
@@ -218,6 +227,7 @@ impl Verdict {
         Verdict::Call(Refused::BudgetSpent),
         Verdict::Call(Refused::GuardShare),
         Verdict::Call(Refused::NotInPlan),
+        Verdict::Call(Refused::Toggled),
     ];
 }
 

@@ -1,7 +1,7 @@
 //! Inlining plans: what was decided about each call of each function that was optimized, as a document that decides the same again.
 //!
 //! In: [`InlineDecision`]s and the answers to questions for targets ([`Recorder`]), with the program that they speak of. Out: [`Plan`], which with feature `export` is written and read as JSON (`docs/plan-format.md`);
-//! [`PlanOracle`], a policy that replays one in a program compiled from the same source, whatever numbers functions and call sites have there.
+//! [`PlanOracle`], a policy that replays one in a program compiled from the same source, whatever numbers functions and call sites have there. [`Held`]: the same decisions but for one.
 //!
 //! Invariant: every index of a plan is in range. Replayed in the program that it was made from, by the optimizer that made it, a plan leads to the same decisions, if it has each answer that was given: an optimizer that
 //! records a refusal only the first time leaves open what was answered when it asked again, which the replay guesses from the size of the root ([`PlanOracle`]). A [`Recorder`] has them all.
@@ -37,11 +37,13 @@ mod error;
 #[cfg(feature = "export")]
 mod json;
 mod oracle;
+mod toggle;
 
 pub use error::PlanError;
 #[cfg(feature = "export")]
 pub use json::{parse, read, render, write};
 pub use oracle::{PlanOracle, Recorder};
+pub use toggle::{Held, Reach, Toggle};
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{Names, SiteKey};

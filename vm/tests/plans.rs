@@ -3,7 +3,7 @@
 use jit::ir::Module;
 use jit::opt::{Optimized, Options, optimize};
 use profiler::oracle::{InlineDecision, Kind, Oracle, ProfileView, StaticOracle, Verdict};
-use profiler::plan::{About, Plan, PlanOracle, Recorder, parse, render};
+use profiler::plan::{About, Held, Plan, PlanOracle, Reach, Recorder, Toggle, parse, render};
 use profiler::profile::{DcgEdge, Meta, Profile};
 use profiler::program::{Edge, Program};
 use profiler::samplers::Random;
@@ -89,4 +89,59 @@ fn what_follows_a_plan_is_compiled_as_before() {
         }
     }
     assert!(found_again > 0);
+}
+
+type Ends = BTreeMap<(u32, Vec<u32>, u32, u32), bool>;
+
+/// Whether each call was inlined in the end.
+fn ends(decisions: &[InlineDecision]) -> Ends {
+    let mut ends = Ends::new();
+    for d in decisions {
+        let key = (d.root.as_u32(), d.chain.iter().map(|site| site.as_u32()).collect(), d.site.as_u32(), d.callee.as_u32());
+        *ends.entry(key).or_default() |= d.verdict.is_inlined();
+    }
+    ends
+}
+
+#[test]
+fn a_toggle_changes_one_decision_and_its_plan_is_followed() {
+    let (mut toggled, mut with_others) = (0, 0);
+    for sample in ["event_simulation", "expression_tree", "richards"] {
+        let path = format!("{}/../lang-samples/{sample}.lang", env!("CARGO_MANIFEST_DIR"));
+        let (module, program) = compile(&path, std::fs::read_to_string(&path).expect("a sample"));
+        let by_size = run(&module, &StaticOracle::default());
+        let view = Arc::new(ProfileView::new(&profile(&program, &by_size.decisions), &program));
+        let oracle = Kind::Context.oracle(view);
+        let first = run(&module, &*oracle);
+        let before = ends(&first.decisions);
+        let late = &first.decisions[first.early..];
+        for decision in late.iter().step_by(late.len() / 8 + 1) {
+            let toggle = Toggle::of(decision, Reach::Here);
+            let what = format!("{sample}: {toggle:?}");
+            let held = Held::new(&first.decisions, &*oracle, toggle.clone());
+            let recorder = Recorder::new(&held);
+            let otherwise = run(&module, &recorder);
+            let after = ends(&otherwise.decisions);
+            let key = (
+                decision.root.as_u32(),
+                decision.chain.iter().map(|site| site.as_u32()).collect(),
+                decision.site.as_u32(),
+                decision.callee.as_u32(),
+            );
+            let changed: Vec<_> =
+                before.iter().filter(|(key, inlined)| after.get(key).is_some_and(|now| now != *inlined)).map(|(key, _)| key).collect();
+            // What was asked again after it had been refused was inlined in the end.
+            let ended = before[&key] == decision.verdict.is_inlined();
+            assert!(!ended || changed.contains(&&key), "{what}: it is as it was");
+            toggled += usize::from(ended);
+            with_others += usize::from(changed.iter().any(|&other| *other != key));
+
+            let about = About { program: sample.into(), policy: "context".into() };
+            let plan = Plan::from_recorder(about, &program, recorder).expect("its own program");
+            let followed = run(&module, &PlanOracle::new(&plan, &program));
+            assert_eq!(followed.module.to_string(), otherwise.module.to_string(), "{what}");
+        }
+    }
+    assert!(toggled >= 12, "{toggled}");
+    assert_eq!(with_others, 0, "decisions that took others with them");
 }

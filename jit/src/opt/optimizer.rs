@@ -41,6 +41,8 @@ pub struct Optimized {
     pub called: Vec<FuncId>,
     /// In the order in which they were made.
     pub decisions: Vec<InlineDecision>,
+    /// So many of them, the first, were made in early forms: they hold wherever the function is inlined, too.
+    pub early: usize,
     /// By [`Pass`], in the order of [`Pass::ALL`].
     pub timings: Vec<(Pass, Timing)>,
     pub inlining: Timing,
@@ -58,6 +60,7 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
     let order = std::mem::take(&mut optimizer.order);
     order.iter().for_each(|&id| optimizer.make_early_form(id, oracle));
     let mut decisions: Vec<InlineDecision> = order.iter().flat_map(|&id| std::mem::take(&mut optimizer.early_decisions[id])).collect();
+    let early = decisions.len();
     let roots = optimizer.all_roots(oracle);
     let Optimizer { mut module, pipeline: Pipeline { timings, inlining, .. }, .. } = optimizer;
     let mut called = Vec::with_capacity(roots.len());
@@ -67,7 +70,7 @@ pub fn optimize(module: Module, oracle: &dyn Oracle, options: &Options) -> Optim
         decisions.extend(late);
     }
     called.sort_unstable();
-    Optimized { module, called, decisions, timings, inlining, total: start.elapsed() }
+    Optimized { module, called, decisions, early, timings, inlining, total: start.elapsed() }
 }
 
 fn instructions(func: &Function) -> usize {

@@ -1,6 +1,7 @@
 //! The command line as data: what `clap` parses, prints as help and completes.
 
 use super::bench::BenchArgs;
+use super::explain::ExplainArgs;
 use super::live::LiveArgs;
 use super::sampling::SamplingArgs;
 use crate::runtime::RuntimeOptions;
@@ -66,6 +67,10 @@ pub enum Command {
     },
     /// Print what a stage of the compiler makes of a program
     Dump(DumpArgs),
+    /// Show what is inlined and why: each function's tree of calls, with what the profile says of each call, what decided, and how sure that is
+    ///
+    /// The profile is that of a run of the program with these arguments, whose output is dropped; or --profile-in names one. The program is optimized as for vm run --tier opt.
+    Explain(ExplainArgs),
     /// Format source files in place
     Fmt {
         #[arg(required = true, value_name = "FILE")]

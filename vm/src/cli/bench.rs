@@ -9,12 +9,20 @@ mod csv;
 mod options;
 mod outcome;
 mod phases;
+#[cfg(feature = "native")]
+mod plans;
 mod programs;
 mod rounds;
 mod runner;
 mod table;
 
-pub use options::BenchArgs;
+#[cfg(feature = "native")]
+pub use options::Effort;
+pub use options::{BenchArgs, parse_passes};
+#[cfg(feature = "native")]
+pub use plans::{Compared, PlanPair};
+#[cfg(feature = "native")]
+pub use table::phase_title;
 
 use super::compile::compile;
 use super::text;

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod compile;
 mod dump;
+mod explain;
 mod fmt;
 #[cfg(feature = "native")]
 mod jitdump;
@@ -60,6 +61,7 @@ fn dispatch(command: Command) -> u8 {
         Command::Convert(args) => profiles::convert(&args),
         Command::Check { files } => check::run(&files),
         Command::Dump(args) => dump::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Fmt { files, check } => fmt::run(&files, check),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -141,7 +141,7 @@ fn told(Evidence { seen, comparison, .. }: &Evidence) -> String {
 }
 
 /// With three digits, and all before the point.
-fn short(number: f64) -> String {
+pub fn short(number: f64) -> String {
     const MOST: i32 = 9;
     let digits = if number == 0.0 { 0 } else { (2 - number.abs().log10().floor() as i32).clamp(0, MOST) };
     format!("{number:.*}", digits as usize)

@@ -9,7 +9,6 @@ use crate::cli::args::{MemoryArgs, TierArg};
 use clap::Args;
 #[cfg(feature = "native")]
 use clap::ValueEnum;
-#[cfg(feature = "native")]
 use jit::opt::PassSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -35,23 +34,8 @@ pub struct BenchArgs {
     /// Of all these programs only those with such names
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Measure so many rounds, however wide the intervals are
-    #[arg(long, value_name = "N", conflicts_with_all = ["precision", "max_time"])]
-    pub rounds: Option<NonZeroU32>,
-    /// Measure a program until the intervals of its speedups reach at most so far to both sides
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
-    pub precision: f64,
-    /// Begin no further round of a program after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
-    pub max_time: f64,
-    /// Run the program so often in each process; the speedup is then that of the steady state, and the first iteration is told beside it
-    ///
-    /// Each iteration begins with globals as at the program's start, in code and with a heap as the last one left them. The last half of the iterations, and those before it that are not more than 5 % slower, are the steady state.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub iterations: NonZeroU32,
-    /// The time that --precision, verdicts and the plot go by
-    #[arg(long, value_enum, default_value_t)]
-    pub time: Time,
+    #[command(flatten)]
+    pub effort: Effort,
     /// Seed of the order of runs within rounds
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -71,6 +55,42 @@ pub struct BenchArgs {
     pub passes: Option<String>,
     #[command(flatten)]
     pub memory: MemoryArgs,
+}
+
+/// How long is measured, and what.
+#[derive(Args, Clone, PartialEq, Debug)]
+pub struct Effort {
+    /// Measure so many rounds, however wide the intervals are
+    #[arg(long, value_name = "N", conflicts_with_all = ["precision", "max_time"])]
+    pub rounds: Option<NonZeroU32>,
+    /// Measure a program until the intervals of its speedups reach at most so far to both sides
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
+    pub precision: f64,
+    /// Begin no further round of a program after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    pub max_time: f64,
+    /// Run the program so often in each process; the speedup is then that of the steady state, and the first iteration is told beside it
+    ///
+    /// Each iteration begins with globals as at the program's start, in code and with a heap as the last one left them. The last half of the iterations, and those before it that are not more than 5 % slower, are the steady state.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub iterations: NonZeroU32,
+    /// The time that --precision, verdicts and the plot go by
+    #[arg(long, value_enum, default_value_t)]
+    pub time: Time,
+}
+
+impl Effort {
+    /// Without arguments.
+    pub fn usual() -> Effort {
+        Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: Time::Wall }
+    }
+
+    pub fn goal(&self) -> Goal {
+        match self.rounds {
+            Some(rounds) => Goal::Rounds(rounds.get()),
+            None => Goal::Precision { part: self.precision / 100.0, seconds: self.max_time },
+        }
+    }
 }
 
 /// When a program has been measured enough.
@@ -97,7 +117,7 @@ pub struct Setup {
     pub memory: Vec<String>,
     /// Of all runs, where that is not what is compared.
     #[cfg(feature = "native")]
-    inline: Option<InlineArg>,
+    pub inline: Option<InlineArg>,
     pub goal: Goal,
     pub iterations: NonZeroU32,
     pub time: Time,
@@ -109,10 +129,6 @@ impl Setup {
         let comparison = args.compare.clone();
         let named = args.baseline.as_ref().map_or(Some(0), |name| comparison.values.iter().position(|value| value == name));
         let baseline = named.ok_or_else(|| format!("--baseline has to be one of the values compared: {}", comparison.values.join(", ")))?;
-        let goal = match args.rounds {
-            Some(rounds) => Goal::Rounds(rounds.get()),
-            None => Goal::Precision { part: args.precision / 100.0, seconds: args.max_time },
-        };
         let programs = programs::programs(args)?;
         #[cfg(feature = "native")]
         check_plans(args, comparison.axis, &programs)?;
@@ -125,9 +141,9 @@ impl Setup {
             #[cfg(feature = "native")]
             inline: args.inline,
             comparison,
-            goal,
-            iterations: args.iterations,
-            time: args.time,
+            goal: args.effort.goal(),
+            iterations: args.effort.iterations,
+            time: args.effort.time,
             seed: args.seed,
         })
     }
@@ -176,7 +192,7 @@ fn check_plans(args: &BenchArgs, axis: Axis, programs: &[Program]) -> Result<(),
     }
 }
 
-fn memory(MemoryArgs { heap, nursery, stack }: &MemoryArgs) -> Vec<String> {
+pub fn memory(MemoryArgs { heap, nursery, stack }: &MemoryArgs) -> Vec<String> {
     let sizes = [("--heap", *heap), ("--nursery", *nursery), ("--stack", Some(*stack).filter(|&stack| stack != DEFAULT_STACK))];
     sizes.into_iter().filter_map(|(flag, bytes)| Some(format!("{flag}={}", bytes?))).collect()
 }
@@ -203,8 +219,8 @@ fn flags(args: &BenchArgs, axis: Axis) -> Result<Vec<String>, String> {
 /// As without an argument.
 const DEFAULT_STACK: u64 = crate::runtime::tuning::DEFAULT_STACK as u64;
 
-#[cfg(feature = "native")]
-fn parse_passes(text: &str) -> Result<String, jit::opt::UnknownPass> {
+/// A list of passes as it was given.
+pub fn parse_passes(text: &str) -> Result<String, jit::opt::UnknownPass> {
     text.parse::<PassSet>().map(|_| text.to_owned())
 }
 
@@ -216,4 +232,23 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('s').parse().ok().filter(|&seconds: &f64| (0.0..=1e6).contains(&seconds));
     number.ok_or_else(|| "a number of seconds is needed, such as 60".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        effort: Effort,
+    }
+
+    #[test]
+    fn what_is_usual_is_what_the_command_line_gives() {
+        assert_eq!(Alone::parse_from(["vm"]).effort, Effort::usual());
+        let asked = Alone::parse_from(["vm", "--rounds", "3"]).effort;
+        assert!(asked != Effort::usual() && asked.goal() == Goal::Rounds(3));
+    }
 }
