@@ -81,6 +81,7 @@ pub struct Effort {
 
 impl Effort {
     /// Without arguments.
+    #[cfg(feature = "native")]
     pub fn usual() -> Effort {
         Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: Time::Wall }
     }
@@ -234,7 +235,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a number of seconds is needed, such as 60".into())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "native"))]
 mod tests {
     use super::*;
     use clap::Parser;

@@ -140,7 +140,6 @@ pub struct Regret {
 
 /// What a decision is worth against its opposite.
 #[derive(Serialize)]
-#[cfg_attr(not(feature = "native"), expect(dead_code, reason = "only machine code is measured"))]
 pub struct Benefit {
     /// What changed: "here", or "everywhere" the caller is inlined.
     pub reach: &'static str,

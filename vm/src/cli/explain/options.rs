@@ -7,6 +7,7 @@ use crate::cli::bench::parse_passes;
 use crate::cli::live::LiveArgs;
 use crate::cli::text;
 use clap::{Args, ValueEnum};
+#[cfg(feature = "native")]
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
