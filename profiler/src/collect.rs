@@ -20,7 +20,7 @@
 //! let mut collector = Collector::new(Options { kind: StructureKind::Cct, weights: Weights::Calls, max_nodes: 1000 })?;
 //! collector.learn(&program)?;
 //! let observed = Observed::Burst(vec![Event::call(start), Event::RETURN]);
-//! collector.add(&Sample { thread: ThreadId::from_u32(0), stack: vec![], observed, weight: 10.0, tick: 1 });
+//! collector.add(&Sample { thread: ThreadId::from_u32(0), stack: vec![], observed, weight: 10.0, tick: 1, stands_for: 1.0 });
 //! let profile = collector.profile(Meta::default(), program, 10)?;
 //! assert_eq!((profile.dcg_total(), profile.contexts().map(|contexts| contexts.total())), (10.0, Some(10.0)));
 //! # Ok::<(), profiler::collect::CollectError>(())
@@ -238,7 +238,7 @@ impl Collector {
     fn scale(&self, calls: u64) -> Scale {
         let total = self.dcg.total();
         let factor = if self.options.weights == Weights::Shares && total > 0.0 { calls as f64 / total } else { 1.0 };
-        Scale { factor, ticks: self.dcg.ticks() }
+        Scale { factor, ticks: self.dcg.strata() }
     }
 
     fn document(&self, scale: Scale) -> Result<Option<profile::Contexts>, CollectError> {

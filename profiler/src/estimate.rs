@@ -1,12 +1,12 @@
 //! A weight as far as samples can tell: how much, of how many, and how sure.
 //!
 //! Samples of one tick (or burst) of one thread are not independent of each other and make one *stratum*; strata are taken to be independent. So the spread of a weight over the `n` strata, those in which its key was
-//! not seen included, says how far the sum can be off: with `y` what a stratum contributes, the sum's variance is estimated as `n / (n - 1) * (sum of y² - (sum of y)² / n)`. For a share `s` of the sum of all keys'
-//! contributions `x`, the same is done with `y - s x` (a ratio of two sums, to first order). What was counted exactly has no error and adds none.
+//! not seen included, says how far the sum can be off. Strata may stand for unequal parts of the run (windows of live profiling do, by the time between them), of which a stratum contributes more the larger its part `t` is; that is no error,
+//! since the sum of the parts is known. So with `y` what a stratum contributes, and `r` the sum of all `y` by that of all `t`, the sum's variance is estimated from residuals, as `n / (n - 1) * sum of (y - r t)²` (ratio estimation: W. Cochran,
+//! "Sampling Techniques", chapter 6). Where all parts are alike, that is the spread about the mean. For a share `s` of the sum of all keys' contributions `x`, the same is done with `y - s x` (a ratio of two sums, to first order). What was
+//! counted exactly has no error and adds none.
 //!
-//! Where strata stand for different times (windows of live profiling), that differs too, although the sum of the times is known: errors of weights are a little too large then, and those of programs that call evenly by the spread of the times between windows.
-//!
-//! In: for each key, its contribution to each stratum. Out: [`Estimate`], and whether that is [hot](Heat).
+//! In: for each key, its contribution to each stratum; what each stratum stands for. Out: [`Estimate`], and whether that is [hot](Heat).
 
 /// What is known of one key's weight.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -58,8 +58,53 @@ pub(crate) struct Sums {
     squares: f64,
     /// Of that with what all keys together contributed.
     products: f64,
+    /// Of that with what the stratum stands for.
+    parts: f64,
     samples: u64,
     strata: u64,
+}
+
+/// All strata together, those without a call included.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Strata {
+    count: u64,
+    /// Of what each stands for.
+    sum: f64,
+    squares: f64,
+}
+
+impl Strata {
+    /// One more.
+    pub fn add(&mut self, stands_for: f64) {
+        self.count += 1;
+        self.sum += stands_for;
+        self.squares += stands_for * stands_for;
+    }
+
+    pub fn merge(&mut self, other: &Strata) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Of a sum of what they contribute, from the sums of each contribution's square, and of its product with what its stratum stands for.
+    pub fn standard_error(&self, sum: f64, squares: f64, parts: f64) -> f64 {
+        if squares == 0.0 {
+            return 0.0;
+        }
+        if self.count < 2 {
+            return f64::INFINITY;
+        }
+        let n = self.count as f64;
+        let rate = share(sum, self.sum);
+        let residuals = squares - 2.0 * rate * parts + rate * rate * self.squares;
+        // Rounding may make it negative where all strata contribute by their parts.
+        (n / (n - 1.0) * residuals).max(0.0).sqrt()
+    }
 }
 
 impl Sums {
@@ -85,9 +130,10 @@ impl Sums {
     }
 
     /// A stratum is over, to which this key contributed `y` in all and all keys `x`.
-    pub fn close(&mut self, y: f64, x: f64) {
+    pub fn close(&mut self, y: f64, x: f64, stands_for: f64) {
         self.squares += y * y;
         self.products += x * y;
+        self.parts += stands_for * y;
         self.strata += u64::from(y != 0.0);
     }
 
@@ -96,18 +142,19 @@ impl Sums {
         self.sampled += other.sampled;
         self.squares += other.squares;
         self.products += other.products;
+        self.parts += other.parts;
         self.samples += other.samples;
         self.strata += other.strata;
     }
 
-    /// `all`: of all keys together. `strata`: how many there were, those without a call included.
-    pub fn estimate(&self, all: &Sums, strata: u64) -> Estimate {
+    /// `all`: of all keys together.
+    pub fn estimate(&self, all: &Sums, strata: &Strata) -> Estimate {
         let share = share(self.weight(), all.weight());
         let squares = self.squares - 2.0 * share * self.products + share * share * all.squares;
-        let residuals = standard_error(strata, self.sampled - share * all.sampled, squares);
+        let residuals = strata.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
         Estimate {
             weight: self.weight(),
-            standard_error: standard_error(strata, self.sampled, self.squares),
+            standard_error: strata.standard_error(self.sampled, self.squares, self.parts),
             share,
             share_error: self::share(residuals, all.weight()),
             samples: self.samples,
@@ -121,23 +168,16 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-/// Of a sum over independent strata.
-pub(crate) fn standard_error(strata: u64, sum: f64, squares: f64) -> f64 {
-    if squares == 0.0 {
-        return 0.0;
-    }
-    if strata < 2 {
-        return f64::INFINITY;
-    }
-    let n = strata as f64;
-    // Rounding may make it negative where all strata contribute the same.
-    let variance = n / (n - 1.0) * (squares - sum * sum / n);
-    variance.max(0.0).sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Alike.
+    fn strata(count: u64) -> Strata {
+        let mut strata = Strata::default();
+        (0..count).for_each(|_| strata.add(1.0));
+        strata
+    }
 
     #[test]
     fn heat_needs_the_errors_to_agree() {
@@ -153,15 +193,15 @@ mod tests {
     fn one_stratum_is_never_hot_and_an_exact_count_can_be() {
         let mut sums = Sums::default();
         sums.observe(8.0, 8);
-        sums.close(8.0, 8.0);
-        let once = sums.estimate(&sums, 1);
+        sums.close(8.0, 8.0, 1.0);
+        let once = sums.estimate(&sums, &strata(1));
         assert_eq!((once.share, once.samples, once.standard_error), (1.0, 8, f64::INFINITY));
         assert_eq!(once.heat(0.1, 2.0), Heat::Unknown);
         // A second stratum without a call: the share is without doubt, the weight is not.
-        assert_eq!(sums.estimate(&sums, 2).heat(0.1, 2.0), Heat::Unknown);
+        assert_eq!(sums.estimate(&sums, &strata(2)).heat(0.1, 2.0), Heat::Unknown);
         let mut exact = Sums::default();
         exact.count(8.0);
-        assert_eq!(exact.estimate(&exact, 0).heat(0.1, 2.0), Heat::Hot);
+        assert_eq!(exact.estimate(&exact, &strata(0)).heat(0.1, 2.0), Heat::Hot);
     }
 
     #[test]
@@ -170,14 +210,28 @@ mod tests {
         let (mut sums, mut all) = (Sums::default(), Sums::default());
         for (y, x) in [(4.0, 4.0), (0.0, 2.0), (2.0, 6.0)] {
             sums.observe(y, 1);
-            sums.close(y, x);
+            sums.close(y, x, 1.0);
             all.observe(x, 2);
-            all.close(x, x);
+            all.close(x, x, 1.0);
         }
         all.count(12.0);
-        let estimate = sums.estimate(&all, 3);
+        let estimate = sums.estimate(&all, &strata(3));
         assert_eq!((estimate.weight, estimate.share, estimate.strata), (6.0, 0.25, 2));
         // y - x / 4: 3, -0.5, 0.5, of mean 1; squares about it 4 + 2.25 + 0.25; by a total of 24.
         assert!((estimate.share_error - (1.5f64 * 6.5).sqrt() / 24.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_strata_stand_for_is_no_error() {
+        // 3 a unit, but for 1 more in the first and 1 less in the second stratum.
+        let (mut sums, mut strata) = (Sums::default(), Strata::default());
+        for (y, stands_for) in [(4.0, 1.0), (5.0, 2.0), (30.0, 10.0)] {
+            sums.observe(y, 1);
+            sums.close(y, y, stands_for);
+            strata.add(stands_for);
+        }
+        let estimate = sums.estimate(&sums, &strata);
+        assert_eq!((estimate.weight, estimate.share_error), (39.0, 0.0));
+        assert!((estimate.standard_error - (1.5f64 * 2.0).sqrt()).abs() < 1e-9, "{estimate:?}");
     }
 }

@@ -27,6 +27,8 @@ pub struct Sample {
     pub weight: f64,
     /// Samples of one tick have one number and are not independent of each other: for error estimates.
     pub tick: u64,
+    /// What the tick stands for of something whose total is known: nanoseconds of the thread's time, where calls are counted in windows only; 1 where a tick stands for itself. Above 0, and the same in all samples of the tick.
+    pub stands_for: f64,
 }
 
 /// What of a sample counts.

@@ -74,7 +74,7 @@ where
         match spread {
             None => place.observe(structure, sample, |_, _| {}),
             Some(spread) => {
-                spread.enter(open, sample.tick, structure);
+                spread.enter(open, sample, structure);
                 place.observe(structure, sample, |structure, at| {
                     structure.counted_at(at).into_iter().for_each(|node| open.count(node, sample.weight));
                 });

@@ -2,12 +2,13 @@
 //!
 //! In: what each tick of a thread contributed to nodes of a structure, or to any other parts of the calls. Out: of each part the sum of squares over ticks.
 //!
-//! A side table, so that structures stay as small as they are where nobody asks for errors: it takes 16 bytes for each node up to the last one that a sample has counted in, and is written to once a tick and node. Where every call is
+//! A side table, so that structures stay as small as they are where nobody asks for errors: it takes 24 bytes for each node up to the last one that a sample has counted in, and is written to once a tick and node. Where every call is
 //! counted there is none. Nodes that the profile will make one of (those of a k-SF that end in the same k + 1 calls, for a k-CCF) are not independent of each other: what they contribute to the same tick is added before it is squared, and the
 //! difference that this makes is kept at one of them. So a sum of squares over all of them is that of the one node they become, and no node of the k-CCF needs to be known before the end.
 
-use crate::estimate::standard_error;
+use crate::estimate::Strata;
 use crate::profile::Seen;
+use crate::sample::Sample;
 use crate::structures::forest::Forest;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::FxHashMap;
@@ -18,6 +19,7 @@ use std::hash::Hash;
 #[derive(Clone, Debug)]
 pub(super) struct OpenTick<N> {
     tick: u64,
+    stands_for: f64,
     parts: FxHashMap<N, Part>,
 }
 
@@ -33,6 +35,8 @@ struct Part {
 pub(super) struct Squares {
     /// Of each tick's contribution.
     pub squares: f64,
+    /// Of that with what the tick stands for.
+    pub parts: f64,
     /// Calls that were seen.
     pub samples: u64,
 }
@@ -40,6 +44,7 @@ pub(super) struct Squares {
 impl Squares {
     pub fn add(&mut self, other: Squares) {
         self.squares += other.squares;
+        self.parts += other.parts;
         self.samples += other.samples;
     }
 }
@@ -49,24 +54,24 @@ impl Squares {
 pub(super) struct Scale {
     /// What a weight is multiplied with.
     pub factor: f64,
-    /// How many there were, those that saw no call included.
-    pub ticks: u64,
+    /// Those that saw no call included.
+    pub ticks: Strata,
 }
 
 impl Scale {
     /// Standard error of what has been counted with this sum. `None`: from one tick nothing follows.
-    pub fn error(self, weight: f64, squares: f64) -> Option<f64> {
-        Some(standard_error(self.ticks, weight, squares) * self.factor).filter(|error| error.is_finite())
+    pub fn error(self, weight: f64, Squares { squares, parts, .. }: Squares) -> Option<f64> {
+        Some(self.ticks.standard_error(weight, squares, parts) * self.factor).filter(|error| error.is_finite())
     }
 
-    pub fn seen(self, weight: f64, Squares { squares, samples }: Squares) -> Seen {
-        Seen { error: self.error(weight, squares), samples }
+    pub fn seen(self, weight: f64, squares: Squares) -> Seen {
+        Seen { error: self.error(weight, squares), samples: squares.samples }
     }
 }
 
 impl<N: EntityRef + Hash> OpenTick<N> {
     pub fn new() -> Self {
-        OpenTick { tick: 0, parts: FxHashMap::default() }
+        OpenTick { tick: 0, stands_for: 0.0, parts: FxHashMap::default() }
     }
 
     pub fn count(&mut self, node: N, weight: f64) {
@@ -94,18 +99,20 @@ impl<N: EntityRef + Hash> Spread<N> {
     }
 
     /// From here on what the thread contributes is this tick's.
-    pub fn enter(&mut self, open: &mut OpenTick<N>, tick: u64, forest: &impl Forest<Node = N>) {
-        if open.tick != tick {
+    pub fn enter(&mut self, open: &mut OpenTick<N>, sample: &Sample, forest: &impl Forest<Node = N>) {
+        if open.tick != sample.tick {
             self.close(open, forest);
             // The table's memory serves the next tick.
             open.parts.clear();
-            open.tick = tick;
+            open.tick = sample.tick;
         }
+        open.stands_for = sample.stands_for;
     }
 
     pub fn close(&mut self, open: &OpenTick<N>, forest: &impl Forest<Node = N>) {
         for (&node, part) in &open.parts {
-            self.nodes[node].add(Squares { squares: part.weight * part.weight, samples: part.samples });
+            let (squares, parts) = (part.weight * part.weight, part.weight * open.stands_for);
+            self.nodes[node].add(Squares { squares, parts, samples: part.samples });
         }
         if let Some(calls) = self.reach {
             self.join(open, |a, b| compare(forest, a, b, calls));

@@ -2,12 +2,12 @@
 //!
 //! In: what each tick contributed to each edge. Out: sums over ticks of the squared sums. Edges that one tick sees together are not independent of each other, so errors of single edges say nothing about their sum.
 //!
-//! The work is done once a tick and edge, not for each call; memory: 8 bytes an edge, function and call site.
+//! The work is done once a tick and edge, not for each call; memory: 8 bytes an edge, 24 a function and call site.
 
-use super::spread::Scale;
+use super::spread::{self, Scale};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Program;
-use crate::structures::dcg::Dcg;
+use crate::structures::dcg::{Contribution, Dcg};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use rustc_hash::FxHashMap;
@@ -24,7 +24,7 @@ pub(super) struct Sums {
 /// Over ticks, of what edges with one thing in common contributed together.
 #[derive(Clone)]
 struct Squares<K: EntityRef> {
-    squares: SecondaryMap<K, f64>,
+    squares: SecondaryMap<K, spread::Squares>,
     /// Of the tick that is being added; empty in between.
     parts: FxHashMap<K, f64>,
 }
@@ -45,10 +45,10 @@ impl<K: EntityRef + Hash> Default for Squares<K> {
 }
 
 impl<K: EntityRef + Hash> Squares<K> {
-    fn add(&mut self, parts: impl Iterator<Item = (K, f64)>) {
+    fn add(&mut self, parts: impl Iterator<Item = (K, f64)>, stands_for: f64) {
         parts.for_each(|(key, weight)| *self.parts.entry(key).or_default() += weight);
         for (key, weight) in self.parts.drain() {
-            self.squares[key] += weight * weight;
+            self.squares[key].add(spread::Squares { squares: weight * weight, parts: weight * stands_for, samples: 0 });
         }
     }
 
@@ -68,11 +68,11 @@ impl Sums {
     }
 
     /// A tick is over.
-    pub fn close(&mut self, tick: &FxHashMap<EdgeId, f64>) {
+    pub fn close(&mut self, Contribution { edges: tick, stands_for }: Contribution<'_>) {
         let Sums { edges, functions, sites } = self;
         let known = || tick.iter().filter_map(|(&edge, &weight)| edges.get(edge).map(|&of| (of, weight)));
-        functions.add(known().map(|((function, _), weight)| (function, weight)));
-        sites.add(known().filter_map(|((_, site), weight)| Some((site.expand()?, weight))));
+        functions.add(known().map(|((function, _), weight)| (function, weight)), stands_for);
+        sites.add(known().filter_map(|((_, site), weight)| Some((site.expand()?, weight))), stands_for);
     }
 
     /// `dcg`: all ticks; its open ones are added here.
@@ -89,6 +89,6 @@ impl Sums {
 
     pub fn bytes(&self) -> usize {
         self.edges.len() * size_of::<(FuncId, PackedOption<CallSiteId>)>()
-            + (self.functions.squares.capacity() + self.sites.squares.capacity()) * size_of::<f64>()
+            + (self.functions.squares.capacity() + self.sites.squares.capacity()) * size_of::<spread::Squares>()
     }
 }

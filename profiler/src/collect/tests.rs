@@ -120,6 +120,9 @@ fn exact_counts_have_no_error_and_estimates_have_theirs() {
 fn slow<K: Ord>(samples: &[Sample], key: impl Fn(&[EdgeId]) -> Option<K>) -> BTreeMap<K, (f64, Option<f64>, u64)> {
     let mut ticks: BTreeMap<(ThreadId, u64), BTreeMap<K, f64>> = BTreeMap::new();
     let mut seen: BTreeMap<K, u64> = BTreeMap::new();
+    let stand_for: BTreeMap<(ThreadId, u64), f64> =
+        samples.iter().map(|sample| ((sample.thread, sample.tick), sample.stands_for)).collect();
+    let all: f64 = stand_for.values().sum();
     for sample in samples {
         let tick = ticks.entry((sample.thread, sample.tick)).or_default();
         for path in counted(sample) {
@@ -132,7 +135,8 @@ fn slow<K: Ord>(samples: &[Sample], key: impl Fn(&[EdgeId]) -> Option<K>) -> BTr
     let estimate = |(key, samples)| {
         let parts: Vec<f64> = ticks.values().map(|tick| tick.get(&key).copied().unwrap_or(0.0)).collect();
         let weight: f64 = parts.iter().sum();
-        let deviations: f64 = parts.iter().map(|part| (part - weight / n).powi(2)).sum();
+        let deviations: f64 =
+            parts.iter().zip(stand_for.values()).map(|(part, stands_for)| (part - weight / all * stands_for).powi(2)).sum();
         (key, (weight, (n > 1.0).then(|| (n * deviations / (n - 1.0)).sqrt()), samples))
     };
     seen.into_iter().map(estimate).collect()

@@ -3,7 +3,7 @@
 //! In: weights by key, stratum by stratum. Out: for each key its weight and share, with standard errors and the number of samples; whether it is hot.
 //! Invariant: the samples of a stratum come one after another; where another thread's come between, the stratum counts as two.
 
-use crate::estimate::{Estimate, Sums};
+use crate::estimate::{self, Estimate, Sums};
 use crate::ids::ThreadId;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -16,13 +16,19 @@ pub struct Strata<K> {
     open: Option<(ThreadId, u64)>,
     /// Its weights.
     now: FxHashMap<K, (f64, u64)>,
-    strata: u64,
+    strata: estimate::Strata,
     all: Sums,
 }
 
 impl<K: Eq + Hash + Clone> Default for Strata<K> {
     fn default() -> Strata<K> {
-        Strata { sums: FxHashMap::default(), open: None, now: FxHashMap::default(), strata: 0, all: Sums::default() }
+        Strata {
+            sums: FxHashMap::default(),
+            open: None,
+            now: FxHashMap::default(),
+            strata: estimate::Strata::default(),
+            all: Sums::default(),
+        }
     }
 }
 
@@ -47,19 +53,20 @@ impl<K: Eq + Hash + Clone> Strata<K> {
         let mut weights: Vec<f64> = self.now.values().map(|entry| entry.0).collect();
         weights.sort_unstable_by(f64::total_cmp);
         let x: f64 = weights.iter().sum();
-        self.strata += 1;
+        // All stand for themselves.
+        self.strata.add(1.0);
         self.all.observe(x, self.now.values().map(|entry| entry.1).sum());
-        self.all.close(x, x);
+        self.all.close(x, x, 1.0);
         for (key, (y, samples)) in self.now.drain() {
             let sums = self.sums.entry(key).or_default();
             sums.observe(y, samples);
-            sums.close(y, x);
+            sums.close(y, x, 1.0);
         }
     }
 
     /// Strata that are closed.
     pub fn strata(&self) -> u64 {
-        self.strata
+        self.strata.count()
     }
 
     /// The weight of all keys.
@@ -69,12 +76,12 @@ impl<K: Eq + Hash + Clone> Strata<K> {
 
     /// What is known of the key; all zeros for one that was never seen.
     pub fn estimate(&self, key: &K) -> Estimate {
-        self.sums.get(key).map_or(Estimate::default(), |sums| sums.estimate(&self.all, self.strata))
+        self.sums.get(key).map_or(Estimate::default(), |sums| sums.estimate(&self.all, &self.strata))
     }
 
     /// Every key seen, in no order.
     pub fn estimates(&self) -> impl Iterator<Item = (&K, Estimate)> {
-        self.sums.iter().map(|(key, sums)| (key, sums.estimate(&self.all, self.strata)))
+        self.sums.iter().map(|(key, sums)| (key, sums.estimate(&self.all, &self.strata)))
     }
 }
 

@@ -81,7 +81,7 @@ impl Thread {
             calls: 0,
             due: None,
             burst: None,
-            sample: Sample { thread: id, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0 },
+            sample: Sample { thread: id, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0, stands_for: 1.0 },
             recorded: Vec::new(),
             counters: Counters::default(),
             has_begun: false,

@@ -12,7 +12,7 @@ mod tests;
 
 use super::dropped::Dropped;
 pub use crate::estimate::Estimate;
-use crate::estimate::{Sums, share};
+use crate::estimate::{Strata, Sums, share};
 use crate::event::Event;
 use crate::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use crate::program::Program;
@@ -24,8 +24,23 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Default, Debug)]
 struct OpenTick {
     tick: u64,
+    stands_for: f64,
     edges: FxHashMap<EdgeId, f64>,
     total: f64,
+}
+
+/// What a tick has contributed to each edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contribution<'a> {
+    pub edges: &'a FxHashMap<EdgeId, f64>,
+    /// What the tick stands for.
+    pub stands_for: f64,
+}
+
+impl OpenTick {
+    fn contribution(&self) -> Contribution<'_> {
+        Contribution { edges: &self.edges, stands_for: self.stands_for }
+    }
 }
 
 /// See the [module](self).
@@ -33,7 +48,7 @@ struct OpenTick {
 pub struct Dcg {
     edges: SecondaryMap<EdgeId, Sums>,
     total: Sums,
-    closed_ticks: u64,
+    closed_ticks: Strata,
     open: FxHashMap<ThreadId, OpenTick>,
     limit: Option<u32>,
     dropped: Dropped,
@@ -69,8 +84,8 @@ impl Dcg {
     }
 
     /// As [`Dcg::add`]; if the sample is of another tick than the thread's last one, that one's contribution to each edge is told.
-    pub(crate) fn add_and_tell(&mut self, sample: &Sample, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
-        self.enter_tick(sample.thread, sample.tick, closed);
+    pub(crate) fn add_and_tell(&mut self, sample: &Sample, closed: impl FnOnce(Contribution<'_>)) {
+        self.enter_tick(sample, closed);
         match (&sample.observed, sample.stack.last()) {
             (Observed::Top, None) => {}
             (Observed::Top, Some(&edge)) => self.observe(sample, edge),
@@ -101,7 +116,7 @@ impl Dcg {
             }
         }
         self.total.merge(&other.total);
-        self.closed_ticks += other.closed_ticks;
+        self.closed_ticks.merge(&other.closed_ticks);
         self.dropped.merge(other.dropped);
         other.open.values().for_each(|open| self.close(open));
     }
@@ -112,16 +127,16 @@ impl Dcg {
     }
 
     /// As [`Dcg::end`]; the last tick's contribution to each edge is told.
-    pub(crate) fn end_and_tell(&mut self, thread: ThreadId, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
+    pub(crate) fn end_and_tell(&mut self, thread: ThreadId, closed: impl FnOnce(Contribution<'_>)) {
         if let Some(open) = self.open.remove(&thread) {
-            closed(&open.edges);
+            closed(open.contribution());
             self.close(&open);
         }
     }
 
     /// What each thread's last tick has contributed to each edge so far.
-    pub(crate) fn open_ticks(&self) -> impl Iterator<Item = &FxHashMap<EdgeId, f64>> {
-        self.open.values().map(|open| &open.edges)
+    pub(crate) fn open_ticks(&self) -> impl Iterator<Item = Contribution<'_>> {
+        self.open.values().map(OpenTick::contribution)
     }
 
     /// The graph with all ticks closed: what is open costs each estimate a look at every thread.
@@ -150,26 +165,33 @@ impl Dcg {
     pub fn estimate(&self, edge: EdgeId) -> Estimate {
         let mut sums = self.edges[edge];
         for open in self.open.values() {
-            open.edges.get(&edge).into_iter().for_each(|&sum| sums.close(sum, open.total));
+            open.edges.get(&edge).into_iter().for_each(|&sum| sums.close(sum, open.total, open.stands_for));
         }
-        sums.estimate(&self.all(), self.ticks())
+        sums.estimate(&self.all(), &self.strata())
     }
 
     /// Of all edges together, dropped ones included.
     pub fn total_estimate(&self) -> Estimate {
-        self.all().estimate(&self.all(), self.ticks())
+        self.all().estimate(&self.all(), &self.strata())
     }
 
     /// The total, open ticks included.
     fn all(&self) -> Sums {
         let mut all = self.total;
-        self.open.values().for_each(|open| all.close(open.total, open.total));
+        self.open.values().for_each(|open| all.close(open.total, open.total, open.stands_for));
         all
+    }
+
+    /// Ticks, those that saw no call included.
+    pub(crate) fn strata(&self) -> Strata {
+        let mut strata = self.closed_ticks;
+        self.open.values().for_each(|open| strata.add(open.stands_for));
+        strata
     }
 
     /// How many ticks there were, those that saw no call included.
     pub fn ticks(&self) -> u64 {
-        self.closed_ticks + self.open.len() as u64
+        self.closed_ticks.count() + self.open.len() as u64
     }
 
     /// Edges that were seen, heaviest first; of equal ones that with the lower number.
@@ -241,28 +263,29 @@ impl Dcg {
     }
 
     /// From here on what the thread contributes is this tick's.
-    fn enter_tick(&mut self, thread: ThreadId, tick: u64, closed: impl FnOnce(&FxHashMap<EdgeId, f64>)) {
+    fn enter_tick(&mut self, sample: &Sample, closed: impl FnOnce(Contribution<'_>)) {
+        let &Sample { thread, tick, stands_for, .. } = sample;
         let Some(open) = self.open.get_mut(&thread) else {
-            self.open.insert(thread, OpenTick { tick, ..OpenTick::default() });
+            self.open.insert(thread, OpenTick { tick, stands_for, ..OpenTick::default() });
             return;
         };
         if open.tick == tick {
             return;
         }
         let mut last = std::mem::take(open);
-        closed(&last.edges);
+        closed(last.contribution());
         self.close(&last);
         // The table's memory serves the next tick.
         last.edges.clear();
-        self.open.insert(thread, OpenTick { tick, edges: last.edges, total: 0.0 });
+        self.open.insert(thread, OpenTick { tick, stands_for, edges: last.edges, total: 0.0 });
     }
 
     fn close(&mut self, open: &OpenTick) {
         for (&edge, &sum) in open.edges.iter() {
-            self.place(edge).into_iter().for_each(|sums| sums.close(sum, open.total));
+            self.place(edge).into_iter().for_each(|sums| sums.close(sum, open.total, open.stands_for));
         }
-        self.total.close(open.total, open.total);
-        self.closed_ticks += 1;
+        self.total.close(open.total, open.total, open.stands_for);
+        self.closed_ticks.add(open.stands_for);
     }
 }
 

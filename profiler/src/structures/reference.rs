@@ -29,7 +29,7 @@ fn letter(c: char) -> EdgeId {
 
 /// A sample of one tick a thread, of weight 1.
 pub fn sample(stack: &str, observed: Observed) -> Sample {
-    Sample { thread: ThreadId::from_u32(0), stack: path(stack), observed, weight: 1.0, tick: 0 }
+    Sample { thread: ThreadId::from_u32(0), stack: path(stack), observed, weight: 1.0, tick: 0, stands_for: 1.0 }
 }
 
 /// Counted calls, each with the calls that were open when it was made, itself last.
@@ -81,7 +81,8 @@ pub fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
         let sample = |(thread, stack, observed, halves, passed): (u32, _, _, u32, u64)| {
             let tick = &mut ticks[thread as usize];
             *tick += passed;
-            Sample { thread: ThreadId::from_u32(thread), stack, observed, weight: f64::from(halves) / 2.0, tick: *tick }
+            let stands_for = 1.0 + (*tick % 3) as f64;
+            Sample { thread: ThreadId::from_u32(thread), stack, observed, weight: f64::from(halves) / 2.0, tick: *tick, stands_for }
         };
         samples.into_iter().map(sample).collect()
     })

@@ -102,7 +102,7 @@ proptest! {
     fn samples_count_where_they_were_taken(trace in any_trace(), k in 1u32..5, open in 0usize..20) {
         let events = &trace.threads[0];
         let stack: Vec<EdgeId> = events.iter().filter_map(|event| event.edge()).take(open).collect();
-        let sample = |observed| Sample { thread: ThreadId::new(0), stack: stack.clone(), observed, weight: 2.5, tick: 0 };
+        let sample = |observed| Sample { thread: ThreadId::new(0), stack: stack.clone(), observed, weight: 2.5, tick: 0, stands_for: 1.0 };
         let mut ksf = SiblingKsf::new(k, NO_LIMIT).unwrap();
         let mut reference = Reference { k: k as usize, paths: Paths::new() };
         for sample in [sample(Observed::Top), sample(Observed::Burst(events.clone()))] {

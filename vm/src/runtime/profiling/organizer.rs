@@ -42,10 +42,11 @@ impl Organizer {
     /// Every sample of the packet.
     pub fn decode(&mut self, packet: &Packet, code: &mut impl Code) {
         let path = self.paths.entry(packet.thread).or_default();
-        let mut sample = Sample { thread: packet.thread, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0 };
+        let mut sample =
+            Sample { thread: packet.thread, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0, stands_for: 1.0 };
         for (raw, frames, calls) in packet.samples() {
             path.walked(frames, code);
-            (sample.weight, sample.tick) = (raw.weight, raw.tick);
+            (sample.weight, sample.tick, sample.stands_for) = (raw.weight, raw.tick, raw.stands_for);
             keep(path, &mut sample);
             let stacks = &mut self.stacks;
             match raw.kind {

@@ -22,6 +22,8 @@ pub struct RawSample {
     pub kind: Kind,
     pub weight: f64,
     pub tick: u64,
+    /// See [`profiler::sample::Sample::stands_for`].
+    pub stands_for: f64,
     /// End of its frames in the packet.
     frames_end: u32,
     /// End of its calls in the packet.
@@ -94,12 +96,17 @@ impl Packet {
     /// The sample that was being made is complete.
     pub fn seal(&mut self, kind: Kind, weight: f64, tick: u64) {
         let (frames_end, calls_end) = (self.frames.len() as u32, self.calls.len() as u32);
-        self.samples.push(RawSample { kind, weight, tick, frames_end, calls_end });
+        self.samples.push(RawSample { kind, weight, tick, stands_for: 1.0, frames_end, calls_end });
     }
 
-    /// Multiplies the weights of all samples from this one on.
-    pub fn scale(&mut self, from: usize, factor: f64) {
-        self.samples[from..].iter_mut().for_each(|sample| sample.weight *= factor);
+    /// Multiplies the weights of all samples from this one on, whose ticks stand for so many nanoseconds together.
+    pub fn scale(&mut self, from: usize, factor: f64, nanos: f64) {
+        let samples = &mut self.samples[from..];
+        let ticks = samples.chunk_by(|a, b| a.tick == b.tick).count();
+        for sample in samples {
+            sample.weight *= factor;
+            sample.stands_for = nanos / ticks as f64;
+        }
     }
 
     /// The sample that was being made saw nothing.

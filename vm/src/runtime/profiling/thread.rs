@@ -288,13 +288,13 @@ impl ThreadProfiler {
         let windows = self.profiler.windows().expect("it was one of them");
         let nanos = |cycles| u64::try_from(self.profiler.rate().nanoseconds(cycles)).unwrap_or(u64::MAX);
         let (length, counted) = (nanos(now.saturating_sub(window.began)), calls - window.counted);
-        let stands_for = match self.window_ended.replace(now) {
-            Some(ended) => windows::share(nanos(now.saturating_sub(ended)), length, counted),
-            None => windows.share(),
+        let (stands_for, time) = match self.window_ended.replace(now).map(|ended| nanos(now.saturating_sub(ended))) {
+            Some(since) => (windows::share(since, length, counted), since as f64),
+            None => (windows.share(), windows.share() * length as f64),
         };
         windows.tell_pace(counted, length);
         self.sampler.set_counted_share(1.0 / stands_for);
-        self.packet.scale(window.samples, stands_for);
+        self.packet.scale(window.samples, stands_for, time.max(1.0));
         self.window = None;
         self.counters.windows += 1;
         self.counters.calls_counted += counted;

@@ -42,7 +42,8 @@ fn samples(program: &Program, steps: &[Step], ticks: &[bool], burst: usize) -> V
             _ => Observed::Burst(events.by_ref().take(burst).map(|(step, _)| apply(&mut stack, &mut open, step)).collect()),
         };
         open = stack.len();
-        samples.push((Sample { thread: ThreadId::from_u32(0), stack: walked, observed, weight: 1.0, tick: 0 }, seen as u32));
+        samples
+            .push((Sample { thread: ThreadId::from_u32(0), stack: walked, observed, weight: 1.0, tick: 0, stands_for: 1.0 }, seen as u32));
     }
     samples
 }
