@@ -45,6 +45,8 @@ const MODES: &[(&str, &str, &[&str])] = &[
     ("adaptive", "adaptive", &[]),
     #[cfg(feature = "native")]
     ("adaptive-stress", "adaptive", &["--gc-stress", "N", "--nursery", "64k"]),
+    #[cfg(feature = "native")]
+    ("adaptive-forced", "adaptive", &["--adapt-stress", "1"]),
 ];
 
 fn main() {

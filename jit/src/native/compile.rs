@@ -106,7 +106,7 @@ impl Compiler {
             }
             calls.push((offset, *name, addend));
         }
-        let meta = metadata(compiled, &sites, func, body).map_err(fail)?;
+        let meta = metadata(compiled, &sites, func, self.level, body).map_err(fail)?;
         let positions = if env.options.listener.is_some() { positions(compiled, &sites, func, body) } else { Vec::new() };
         let (bytes, align) = (compiled.code_buffer().to_vec(), compiled.buffer.alignment as usize);
         let lead = match self.level {
@@ -159,7 +159,7 @@ fn positions(compiled: &CompiledCode, sites: &Sites, func: FuncId, body: &Functi
     positions
 }
 
-fn metadata(compiled: &CompiledCode, sites: &Sites, func: FuncId, source: &Function) -> Result<CodeMetadata, String> {
+fn metadata(compiled: &CompiledCode, sites: &Sites, func: FuncId, level: Level, source: &Function) -> Result<CodeMetadata, String> {
     let loc = source.loc;
     let buffer = &compiled.buffer;
     let frame_size = buffer.frame_layout().ok_or("no frame layout")?.frame_to_fp_offset;
@@ -204,5 +204,5 @@ fn metadata(compiled: &CompiledCode, sites: &Sites, func: FuncId, source: &Funct
         })
         .collect();
     traps.sort_by_key(|t| t.offset);
-    Ok(CodeMetadata { func, loc, inlined: source.inlined.clone(), frame_size, calls, traps })
+    Ok(CodeMetadata { func, level, loc, inlined: source.inlined.clone(), frame_size, calls, traps })
 }

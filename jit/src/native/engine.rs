@@ -305,6 +305,13 @@ impl Engine {
         self.versions().out_of_use.retire(version.0.entry, version.0.len);
     }
 
+    /// The same for code that is known by where it begins.
+    pub(super) fn retire_entry(&self, entry: u64) {
+        let mut versions = self.versions();
+        let len = self.tables.version(entry).expect("code that is not retired is known").len;
+        versions.out_of_use.retire(entry, len);
+    }
+
     /// Code in the region, its tables published.
     fn build(&self, compiler: &mut Compiler, func: FuncId, body: &Function, profiling: Profiling) -> Result<VersionInfo, NativeError> {
         self.build_checked(compiler, func, body, profiling, |_| Ok(()))
@@ -384,6 +391,16 @@ impl Engine {
         Reclaimed { number, freed: ended.len() as u64, bytes, in_use, waiting: out_of_use.len() as u64 - in_use }
     }
 
+    /// Versions that were freed.
+    pub fn freed(&self) -> u64 {
+        self.counters.freed.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of code that was retired and is not freed yet.
+    pub fn retired_bytes(&self) -> u64 {
+        self.versions().out_of_use.bytes()
+    }
+
     fn resolve(&self, name: &UserExternalName) -> u64 {
         match name.namespace {
             namespace::STUB => self.thunks.stub(Stub::ALL[name.index as usize]),
@@ -459,6 +476,11 @@ impl Engine {
     /// then those it is inlined into with the calls that lead there. `None` for an address that no compiled call returns to, such as that of a function Rust called.
     pub fn decode(&self, return_address: u64) -> Option<impl Iterator<Item = FrameView>> {
         frames::decode(&self.tables, return_address)
+    }
+
+    /// How the code was compiled that a return address lies in, from any thread. `None` as for [`Engine::decode`].
+    pub fn level(&self, return_address: u64) -> Option<Level> {
+        frames::level(&self.tables, return_address)
     }
 
     /// Bytes of the frame that a call stands in, by its return address: from the frame pointer down to the stack pointer at the call. `None` as for [`Engine::decode`].

@@ -5,6 +5,7 @@
 //!
 //! A frame that trapped stands at an instruction instead of a call. It has no live values, and the same address may also be some call's return address: `last_pc` has its highest bit set then ([`TRAPPED`]).
 
+use super::api::Level;
 use super::tables::{CodeTables, CodeVersion, FrameInfo, SiteKind};
 use crate::context::ThreadContext;
 use crate::ir::{FuncId, Inlined, InlinedId, Loc, frames_at};
@@ -110,6 +111,12 @@ pub fn decode(tables: &CodeTables, pc: u64) -> Option<impl Iterator<Item = Frame
         let _known = &decoding;
         views.next()
     }))
+}
+
+/// How the code was compiled that a return address lies in. For other threads, too.
+pub fn level(tables: &CodeTables, pc: u64) -> Option<Level> {
+    let _known = tables.decoding();
+    tables.version(pc - 1).map(|version| version.level)
 }
 
 fn at_return<'a>(tables: &'a CodeTables, info: FrameInfo<'a>, pc: u64) -> impl Iterator<Item = FrameView> + use<'a> {

@@ -57,7 +57,7 @@ impl Engine {
         self.osr_cells().cell(func, block)
     }
 
-    /// Compiles what [`crate::opt::osr::enter_at`] has made for a loop, and lets running calls of the function go over into it at the loop's next slow poll. Such code is kept as long as the engine is.
+    /// Compiles what [`crate::opt::osr::enter_at`] has made for a loop, and lets running calls of the function go over into it at the loop's next slow poll. Code that was there for the loop before is retired.
     ///
     /// # Errors
     /// As for [`Engine::compile`]; [`NativeError::Compile`] also where the frame is too large, or loops are not left.
@@ -69,7 +69,11 @@ impl Engine {
             0..=MAX_FRAME => Ok(()),
             size => Err(fail(&format!("a frame of {size} bytes for a loop"))),
         })?;
-        cell.store(version.entry, Ordering::Release);
+        // Who loads the cell jumps there before the next safepoint.
+        match cell.swap(version.entry, Ordering::AcqRel) {
+            0 => {}
+            replaced => self.retire_entry(replaced),
+        }
         Ok(version)
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Invariants: while the program runs an entry does not change once its key is stored (release); a table that grew too small stays readable until code is forgotten.
 
-use super::api::NativeError;
+use super::api::{Level, NativeError};
 use super::region::{GRANULE, Pages};
 use super::trap::TrapKind;
 use crate::ir::{Block, CallSiteId, FuncId, Inlined, InlinedId, Loc};
@@ -102,6 +102,7 @@ pub struct TrapRecord {
 #[derive(Clone, Debug)]
 pub struct CodeMetadata {
     pub func: FuncId,
+    pub level: Level,
     /// Position of the function itself.
     pub loc: Loc,
     /// What positions of inlined code mean.
@@ -116,6 +117,7 @@ pub struct CodeMetadata {
 /// One installed piece of code.
 pub struct CodeVersion {
     pub func: FuncId,
+    pub level: Level,
     pub loc: Loc,
     pub start: u64,
     pub len: u32,
@@ -326,9 +328,10 @@ impl CodeTables {
                 at
             })
             .collect();
-        let CodeMetadata { func, loc, inlined, frame_size, calls, traps } = meta;
+        let CodeMetadata { func, level, loc, inlined, frame_size, calls, traps } = meta;
         let returns = calls.iter().map(|call| offset + call.return_offset).collect();
-        let version = CodeVersion { func, loc, start, len, frame_size, inlined, traps: traps.into(), returns, roots: roots.into() };
+        let (traps, roots) = (traps.into(), roots.into());
+        let version = CodeVersion { func, level, loc, start, len, frame_size, inlined, traps, returns, roots };
         let version = Box::new(version);
         let mut owned = self.owned();
         owned.entries += calls.len();
@@ -447,7 +450,11 @@ mod tests {
         let calls: Vec<_> = (1..=f as u32 % 7).map(|i| call(i * 9, &[i, f as u32])).collect();
         let traps = vec![TrapRecord { offset: 3, kind: TrapKind::Null, loc: Loc(9) }];
         let func = FuncId::new(f as usize);
-        tables.add(start(f), 70, CodeMetadata { func, loc: Loc(1), inlined: PrimaryMap::new(), frame_size: 32, calls, traps });
+        tables.add(
+            start(f),
+            70,
+            CodeMetadata { func, level: Level::Baseline, loc: Loc(1), inlined: PrimaryMap::new(), frame_size: 32, calls, traps },
+        );
     }
 
     /// All that the tables say of a function's addresses is as it was added, or nothing.

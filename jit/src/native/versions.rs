@@ -26,6 +26,7 @@ struct Retired {
 pub struct OutOfUse {
     /// By entry.
     versions: BTreeMap<u64, Retired>,
+    bytes: u64,
     stops: u64,
 }
 
@@ -34,6 +35,7 @@ impl OutOfUse {
     pub fn retire(&mut self, entry: u64, len: u32) {
         let last = self.versions.insert(entry, Retired { len, last_used: self.stops });
         assert!(last.is_none(), "the code at {entry:#x} is retired twice");
+        self.bytes += u64::from(len);
     }
 
     /// The program is stopped: looks which versions have frames. Gives the stop's number, and that of versions with frames.
@@ -65,7 +67,13 @@ impl OutOfUse {
 
     /// Its memory is free.
     pub fn forget(&mut self, entry: u64) {
-        self.versions.remove(&entry);
+        let version = self.versions.remove(&entry);
+        self.bytes -= version.map_or(0, |version| u64::from(version.len));
+    }
+
+    /// Of their code.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     pub fn len(&self) -> usize {
@@ -94,7 +102,7 @@ mod tests {
         assert_eq!(versions.ended(u64::MAX), []);
         assert_eq!(stop(&mut versions, &[1051]), (3, 0));
         assert_eq!(versions.ended(u64::MAX), [(1000, 50)]);
-        assert_eq!(versions.len(), 1);
+        assert_eq!((versions.len(), versions.bytes()), (1, 50));
     }
 
     #[test]

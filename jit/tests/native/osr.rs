@@ -283,3 +283,22 @@ fn frames_that_are_too_large_are_refused() {
     let mut thread = Thread::new(&program, config);
     assert_eq!(thread.native(f, &[2]), Outcome::Value(2));
 }
+
+/// What lives at the polls of a better body may be something else than what code for the loop takes over.
+#[test]
+fn only_the_function_as_it_was_declared_is_left() {
+    let config = Config { osr: Some(usize::MAX), ..Config::default() };
+    let program = Program::new(&wide(3, ""), config);
+    let f = program.func("f");
+    let arrivals = || {
+        let mut thread = Thread::new(&program, config);
+        assert_eq!(thread.native(f, &[3]), Outcome::Value(3));
+        thread.arrivals
+    };
+    assert!(arrivals() > 0);
+    let declared = &program.module.funcs[f];
+    program.engine.install(f, &declared.clone(), Level::Optimized).unwrap();
+    assert_eq!(arrivals(), 0, "another body");
+    program.engine.install(f, declared, Level::Baseline).unwrap();
+    assert!(arrivals() > 0);
+}

@@ -1,7 +1,9 @@
 //! Whether a program runs alike on every tier, with and without a collection at every few allocations: same output, same errors with the same stack traces, same exit code.
 //!
-//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time; whether every call is counted, too; a seed for random decisions of what is inlined. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
+//! In: a program's text, or a seed of [`progen`]; passes of the optimizer to switch off, one at a time; whether every call is counted, too; a seed for random decisions of what is inlined, and one for what is compiled anew while the program runs. Out: the first difference from the reference interpreter, with a smaller program that shows it. The suite's smoke test, the `agree` command and the fuzz target all use it.
 
+#[cfg(feature = "native")]
+mod adapting;
 mod adversary;
 mod counts;
 
@@ -23,6 +25,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use vm::diag::Diagnostics;
+#[cfg(feature = "native")]
+use vm::runtime::adaptive::Controller;
+#[cfg(feature = "native")]
+use vm::runtime::native::NativeEngine;
 #[cfg(feature = "native")]
 use vm::runtime::profiling::start_organizer;
 use vm::runtime::{End, Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
@@ -48,6 +54,9 @@ enum Tier {
     /// Machine code of what the optimizer makes.
     #[cfg(feature = "native")]
     Opt,
+    /// Functions and loops are compiled anew, by a policy that is another one each time, at yield points that follow from this seed; what was replaced is freed at others.
+    #[cfg(feature = "native")]
+    Adaptive(u64),
     /// The interpreter counts every call; the others must find the same.
     #[cfg(feature = "native")]
     ProfiledInterp,
@@ -55,6 +64,9 @@ enum Tier {
     ProfiledBaseline,
     #[cfg(feature = "native")]
     ProfiledOsr,
+    /// The same with every call counted.
+    #[cfg(feature = "native")]
+    ProfiledAdaptive(u64),
     /// With probes for inlined calls.
     #[cfg(feature = "native")]
     ProfiledOpt,
@@ -70,13 +82,15 @@ impl Tier {
             #[cfg(feature = "native")]
             Tier::Baseline | Tier::Osr | Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr => None,
             #[cfg(feature = "native")]
+            Tier::Adaptive(_) | Tier::ProfiledAdaptive(_) => None,
+            #[cfg(feature = "native")]
             Tier::Opt | Tier::ProfiledOpt => Some(PassSet::ALL),
         }
     }
 
     #[cfg(feature = "native")]
     fn is_profiled(self) -> bool {
-        matches!(self, Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::ProfiledOpt)
+        matches!(self, Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::ProfiledAdaptive(_) | Tier::ProfiledOpt)
     }
 
     #[cfg(not(feature = "native"))]
@@ -84,9 +98,18 @@ impl Tier {
         false
     }
 
+    /// That decides what is compiled anew, and when.
+    #[cfg(feature = "native")]
+    fn seed(self) -> Option<u64> {
+        match self {
+            Tier::Adaptive(seed) | Tier::ProfiledAdaptive(seed) => Some(seed),
+            _ => None,
+        }
+    }
+
     fn probes(self) -> Probes {
         #[cfg(feature = "native")]
-        if self == Tier::ProfiledOpt {
+        if matches!(self, Tier::ProfiledOpt | Tier::ProfiledAdaptive(_)) {
             return Probes::Inlined;
         }
         Probes::None
@@ -104,18 +127,35 @@ const TIERS: &[Tier] = &[
     Tier::Opt,
 ];
 
+/// What is compiled anew while the program runs depends on the seed, and on whether there are collections.
+#[cfg(feature = "native")]
+fn adaptive(seed: u64) -> Vec<(Tier, u32)> {
+    vec![(Tier::Adaptive(mix(seed, 0)), 0), (Tier::Adaptive(mix(seed, 1)), 7)]
+}
+
+#[cfg(not(feature = "native"))]
+fn adaptive(_: u64) -> Vec<(Tier, u32)> {
+    Vec::new()
+}
+
 /// The interpreter first: its counts are the exact ones.
 #[cfg(feature = "native")]
-const PROFILED: &[(Tier, u32)] = &[
-    (Tier::ProfiledInterp, 0),
-    (Tier::ProfiledBaseline, 0),
-    (Tier::ProfiledOsr, 0),
-    (Tier::ProfiledOpt, 0),
-    (Tier::ProfiledBaseline, 7),
-    (Tier::ProfiledOpt, 7),
-];
+fn profiled(seed: u64) -> Vec<(Tier, u32)> {
+    vec![
+        (Tier::ProfiledInterp, 0),
+        (Tier::ProfiledBaseline, 0),
+        (Tier::ProfiledOsr, 0),
+        (Tier::ProfiledOpt, 0),
+        (Tier::ProfiledBaseline, 7),
+        (Tier::ProfiledOpt, 7),
+        (Tier::ProfiledAdaptive(mix(seed, 2)), 7),
+    ]
+}
+
 #[cfg(not(feature = "native"))]
-const PROFILED: &[(Tier, u32)] = &[];
+fn profiled(_: u64) -> Vec<(Tier, u32)> {
+    Vec::new()
+}
 
 const OVERFLOW: &str = "StackOverflowError";
 
@@ -132,6 +172,8 @@ pub struct Checks {
     pub off: Vec<Pass>,
     /// Every call is counted on every edge and in every context, and the tiers must agree on that too. Programs that overflow the stack are left out: how deep it is, is a tier's own matter.
     pub profiled: bool,
+    /// Of what is compiled anew while the program runs ([`Tier::Adaptive`]).
+    pub adaptive: u64,
     /// Inlines and tests for classes at random ([`Adversary`]), not as the static policy does.
     pub oracle: Option<u64>,
 }
@@ -165,7 +207,11 @@ fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) ->
     let profiler = tier.is_profiled().then(|| counts::profiler(names::program(&module, map))).transpose()?;
     let layout = Arc::new(Layout::new(&module));
     let ((output, printed), (errors, complained)) = (Output::buffer(), Output::buffer());
+    #[cfg(feature = "native")]
+    let adaptive = tier.seed().map(adapting::shared);
     let options = RuntimeOptions {
+        #[cfg(feature = "native")]
+        adaptive: adaptive.clone(),
         heap: Some(64 << 20),
         stack: STACK,
         gc_stress: NonZeroU32::new(gc_stress),
@@ -177,9 +223,13 @@ fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) ->
         ..RuntimeOptions::default()
     };
     let runtime = Runtime::new(module, layout, Box::new(Arc::clone(map)), options).map_err(|e| e.to_string())?;
-    let (engine, organizer) = start(&runtime, tier, gc_stress)?;
-    let status = runtime.run_main(engine).map_err(|e| e.to_string())?;
-    if organizer.is_some_and(|organizer| organizer.join().is_err()) {
+    let started = start(&runtime, tier, gc_stress)?;
+    let status = runtime.run_main(started.engine).map_err(|e| e.to_string())?;
+    #[cfg(feature = "native")]
+    if let Some((adaptive, compiler)) = adaptive.zip(started.compiler) {
+        adapting::end(&adaptive, compiler)?;
+    }
+    if started.organizer.is_some_and(|organizer| organizer.join().is_err()) {
         return Err("the organizer has failed".into());
     }
     if status.end == End::TimedOut {
@@ -190,36 +240,53 @@ fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) ->
     Ok((Outcome { output: text(&printed), errors: text(&complained), status }, counts))
 }
 
-type Started = (Arc<dyn Engine>, Option<JoinHandle<()>>);
+/// What runs a program.
+struct Started {
+    engine: Arc<dyn Engine>,
+    /// Of the profile that is taken.
+    organizer: Option<JoinHandle<()>>,
+    #[cfg(feature = "native")]
+    compiler: Option<Controller>,
+}
 
-/// The engine of a tier, and the organizer of the profile that it takes.
-fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, String> {
-    let interpreter = || -> Started { (Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)), None) };
-    #[cfg(not(feature = "native"))]
-    let _ = gc_stress;
-    match tier {
-        Tier::Interp | Tier::Optimized | Tier::Without(_) => Ok(interpreter()),
-        #[cfg(feature = "native")]
-        Tier::ProfiledInterp => Ok(interpreter()),
-        #[cfg(feature = "native")]
-        Tier::Baseline | Tier::Osr | Tier::Opt | Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::ProfiledOpt => {
-            let profiling = match tier {
-                Tier::ProfiledBaseline | Tier::ProfiledOsr => Profiling::Calls,
-                Tier::ProfiledOpt => Profiling::Inlined,
-                _ => Profiling::Off,
-            };
-            let level = if tier.passes().is_some() { Level::Optimized } else { Level::Baseline };
-            let osr = match tier {
-                Tier::Osr | Tier::ProfiledOsr => Osr::Always(|module, func, block| enter_at(module, &module.funcs[func], block)),
-                _ => Osr::Off,
-            };
-            let inline_alloc = gc_stress == 0;
-            let options = jit::native::Options { inline_alloc, level, profiling, osr, verify: true, ..Default::default() };
-            let engine = Arc::new(vm::runtime::native::NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
-            let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
-            Ok((engine, organizer.map_err(|e| e.to_string())?))
+impl Started {
+    fn interpreter(runtime: &Runtime) -> Started {
+        Started {
+            engine: Arc::new(InterpreterEngine::new(&runtime.module, &runtime.layout, STACK as usize)),
+            organizer: None,
+            #[cfg(feature = "native")]
+            compiler: None,
         }
     }
+}
+
+#[cfg(not(feature = "native"))]
+fn start(runtime: &Arc<Runtime>, _: Tier, _: u32) -> Result<Started, String> {
+    Ok(Started::interpreter(runtime))
+}
+
+#[cfg(feature = "native")]
+fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, String> {
+    if matches!(tier, Tier::Interp | Tier::Optimized | Tier::Without(_) | Tier::ProfiledInterp) {
+        return Ok(Started::interpreter(runtime));
+    }
+    let profiling = match tier {
+        Tier::ProfiledBaseline | Tier::ProfiledOsr => Profiling::Calls,
+        Tier::ProfiledOpt | Tier::ProfiledAdaptive(_) => Profiling::Inlined,
+        _ => Profiling::Off,
+    };
+    let level = if tier.passes().is_some() { Level::Optimized } else { Level::Baseline };
+    let osr = match tier {
+        Tier::Osr | Tier::ProfiledOsr => Osr::Always(|module, func, block| enter_at(module, &module.funcs[func], block)),
+        Tier::Adaptive(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
+        _ => Osr::Off,
+    };
+    let inline_alloc = gc_stress == 0;
+    let options = jit::native::Options { inline_alloc, level, profiling, osr, verify: true, ..Default::default() };
+    let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
+    let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
+    let compiler = tier.seed().map(|seed| adapting::start(runtime, &engine, seed, tier.probes())).transpose();
+    Ok(Started { engine, organizer: organizer.map_err(|e| e.to_string())?, compiler: compiler.map_err(|e| e.to_string())? })
 }
 
 /// The first difference between the ways to run a program, or why it does not run at all.
@@ -245,9 +312,10 @@ pub fn difference(text: &str, checks: &Checks) -> Option<String> {
     let whole = TIERS.iter().flat_map(|&tier| [(tier, 0), (tier, 7)]).filter(|&run| run != (Tier::Interp, 0));
     let partial = checks.off.iter().map(|&pass| (Tier::Without(pass), 0));
     let overflows = text.contains(OVERFLOW) || reference.errors.contains(OVERFLOW);
-    let profiled = if checks.profiled && !overflows { PROFILED } else { &[] };
+    let profiled = if checks.profiled && !overflows { profiled(checks.adaptive) } else { Vec::new() };
+    let adaptive = adaptive(checks.adaptive);
     let mut exact: Option<Counts> = None;
-    whole.chain(partial).chain(profiled.iter().copied()).find_map(|(tier, gc_stress)| {
+    whole.chain(adaptive).chain(partial).chain(profiled).find_map(|(tier, gc_stress)| {
         let how = format!("{tier:?}, a collection every {gc_stress} allocations");
         match run(&map, code(tier), tier, gc_stress) {
             Ok((outcome, _)) if outcome != reference => Some(describe(&reference, &outcome, &how)),

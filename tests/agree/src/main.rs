@@ -1,4 +1,4 @@
-//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole] [--profiled] [--oracle-seed=N]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none; with `--profiled` also what they count when every call is profiled; with `--oracle-seed` what is inlined is random, another for each program. What disagrees is made smaller, printed, and written to the folder (by default
+//! `cargo run --release -p agree -- FROM..TO [FOLDER] [--all-passes|--whole] [--profiled] [--oracle-seed=N]`: checks the random programs with these seeds on every tier, and with passes of the optimizer switched off: two that depend on the seed, each, or none; with `--profiled` also what they count when every call is profiled; with `--oracle-seed` what is inlined is random, another for each program, and so is what is compiled anew while it runs, which otherwise depends on the program's seed alone. What disagrees is made smaller, printed, and written to the folder (by default
 //! `disagreements` in the current one); the exit code is then 1.
 
 use jit::opt::Pass;
@@ -32,7 +32,8 @@ fn main() -> ExitCode {
             if seed >= seeds.end {
                 return;
             }
-            let checks = agree::Checks { off: off(seed), profiled, oracle: oracle.map(|n| agree::mix(n, seed)) };
+            let number = oracle.map(|n| agree::mix(n, seed));
+            let checks = agree::Checks { off: off(seed), profiled, oracle: number, adaptive: number.unwrap_or(seed) };
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
             if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &checks, report)) {
                 found.fetch_add(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use agree::{Checks, check_seed, difference, on_large_stack, passes_of};
 use jit::opt::Pass;
 
 fn checks(seed: u64) -> Checks {
-    Checks { off: passes_of(seed), profiled: true, oracle: None }
+    Checks { off: passes_of(seed), profiled: true, oracle: None, adaptive: seed }
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn random_programs_agree() {
 /// What is inlined, and which classes are tested for, changes nothing.
 #[test]
 fn random_decisions_agree() {
-    let checks = |seed| Checks { off: Vec::new(), profiled: true, oracle: Some(seed) };
+    let checks = |seed| Checks { off: Vec::new(), profiled: true, oracle: Some(seed), adaptive: seed };
     let found: Vec<_> = (100..130).filter_map(|seed| on_large_stack(|| check_seed(seed, &checks(seed), |_| ()))).collect();
     let texts: Vec<String> = found.iter().map(|d| format!("seed {}: {}\n{}", d.seed, d.difference, d.text)).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
@@ -27,7 +27,7 @@ fn random_decisions_agree() {
 #[test]
 fn random_tests_of_classes_agree() {
     for seed in 0..16 {
-        let checks = Checks { off: Vec::new(), profiled: true, oracle: Some(seed) };
+        let checks = Checks { off: Vec::new(), profiled: true, oracle: Some(seed), adaptive: seed };
         assert_eq!(on_large_stack(|| difference(include_str!("polymorphic.lang"), &checks)), None, "oracle seed {seed}");
     }
 }

@@ -132,6 +132,10 @@ pub struct RunArgs {
     #[cfg(feature = "native")]
     #[arg(long, hide = true)]
     pub osr_stress: bool,
+    /// Compile functions and loops anew at random moments that follow from this number, to test that; with --tier adaptive
+    #[cfg(feature = "native")]
+    #[arg(long, hide = true, value_name = "SEED")]
+    pub adapt_stress: Option<u64>,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,

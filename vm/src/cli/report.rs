@@ -6,6 +6,7 @@ use crate::runtime::Runtime;
 #[cfg(feature = "native")]
 use crate::runtime::adaptive::Summary;
 use jit::opt::Optimized;
+use profiler::oracle::InlineDecision;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -39,13 +40,18 @@ pub fn adaptive(summary: &Summary) -> String {
     row(&mut out, "adaptive.loops", &summary.loops.to_string(), "loops compiled for calls that stood in them");
     row(&mut out, "adaptive.refused", &summary.refused.to_string(), "functions and loops for which there can be no such code");
     row(&mut out, "adaptive.time", &millis(summary.time.as_nanos() as u64), "that the compile thread has worked beside the program");
+    inlining_rows(&mut out, summary.decisions.iter());
     out
 }
 
 fn opt_rows(out: &mut String, optimized: &Optimized) {
     row(out, "opt.time", &millis(optimized.total.as_nanos() as u64), "time in the optimizer, inlining included");
     row(out, "opt.inlining", &millis(optimized.inlining.time.as_nanos() as u64), "of it, in the inliner itself");
-    for (verdict, count) in verdicts(optimized.decisions.iter()) {
+    inlining_rows(out, optimized.decisions.iter());
+}
+
+fn inlining_rows<'a>(out: &mut String, decisions: impl Iterator<Item = &'a InlineDecision>) {
+    for (verdict, count) in verdicts(decisions) {
         let (word, clause) = verdict.reason();
         let (name, what) = if verdict.is_inlined() { ("inline.yes", "calls inlined") } else { ("inline.no", "calls not inlined") };
         row(out, &format!("{name}.{word}"), &count.to_string(), &format!("{what}: {clause}"));
@@ -60,6 +66,7 @@ fn native_rows(out: &mut String, tier: &Tier) {
     row(out, "native.functions", &compiled.versions.to_string(), "functions compiled to machine code");
     row(out, "native.compile", &millis(compiled.nanos), "time in Cranelift and its lowering");
     row(out, "native.code", &bytes(stats.code_bytes), "machine code");
+    row(out, "native.freed", &stats.freed.to_string(), "pieces of code that were replaced and are freed");
     row(out, "native.tables", &bytes(stats.table_bytes), "tables that describe it: traps, frames, positions");
 }
 

@@ -12,7 +12,7 @@ use super::optimize::Job;
 use super::run_stats::RunStats;
 use super::{live, report, text};
 #[cfg(feature = "native")]
-use crate::runtime::adaptive::{self, Controller};
+use crate::runtime::adaptive::{self, Adaptive, Controller, Pace};
 #[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
 use crate::runtime::{Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
@@ -29,7 +29,7 @@ use jit::opt::osr::enter_at;
 #[cfg(feature = "native")]
 use jit::opt::{self, Probes};
 #[cfg(feature = "native")]
-use profiler::oracle::Oracle;
+use profiler::oracle::{NoInlining, Oracle};
 use profiler::profile::Profile;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -132,7 +132,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let layout = Arc::new(Layout::new(&module));
     let options = RuntimeOptions { profiler: profiler.clone(), ..options(args, shown) };
     #[cfg(feature = "native")]
-    let options = RuntimeOptions { adaptive: (args.tier == TierArg::Adaptive).then(Arc::default), ..options };
+    let options = RuntimeOptions { adaptive: adaptive(args)?, ..options };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
     let engine = engine(args, &runtime, ahead, counting)?;
@@ -215,12 +215,30 @@ fn probes(counting: Counting) -> Probes {
     if counting == Counting::Inlined { Probes::Inlined } else { Probes::None }
 }
 
+/// What the adaptive tier's threads share.
+#[cfg(feature = "native")]
+fn adaptive(args: &RunArgs) -> Result<Option<Arc<Adaptive>>, String> {
+    let shared = match args.adapt_stress {
+        Some(_) if args.tier != TierArg::Adaptive => return Err("--adapt-stress goes with --tier adaptive".into()),
+        Some(seed) => Adaptive::forced(Pace { seed, gap: 64, times: 400 }),
+        None => Adaptive::default(),
+    };
+    Ok((args.tier == TierArg::Adaptive).then(|| Arc::new(shared)))
+}
+
 /// The compile thread of the adaptive tier.
 #[cfg(feature = "native")]
 fn controller(runtime: &Runtime, tier: &Tier, inlining: Option<(Arc<dyn Oracle>, opt::Options)>) -> Result<Option<Controller>, String> {
     let (Some(adaptive), Tier::Native(engine)) = (&runtime.options.adaptive, tier) else { return Ok(None) };
     let (oracle, options) = inlining.expect("the adaptive tier inlines");
-    let policy = Box::new(move || oracle.clone());
+    let mut turn = 0;
+    let other: Arc<dyn Oracle> = Arc::new(NoInlining);
+    let is_forced = adaptive.is_forced();
+    let policy = Box::new(move || {
+        // Where everything is compiled again and again, not always alike.
+        turn += usize::from(is_forced);
+        if turn % 3 == 1 { Arc::clone(&other) } else { Arc::clone(&oracle) }
+    });
     let started = adaptive::start(adaptive.clone(), engine.clone(), runtime.module.clone(), options, runtime.options.tick, policy);
     started.map(Some).map_err(|error| format!("cannot start the compile thread: {error}"))
 }

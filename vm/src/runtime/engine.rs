@@ -4,6 +4,7 @@
 
 use super::host::ThreadHost;
 use super::profiling::interpreted::ThreadCalls;
+use super::program::Runtime;
 use super::recorder::Recorder;
 use super::thread::Thread;
 use jit::interp::{Interpreter, Slot};
@@ -37,6 +38,12 @@ pub trait Engine: Frames + Send + Sync {
 
     /// Makes code that does not count for what has only code that does. May take long.
     fn complete_twins(&self) {}
+
+    /// Frees code that is out of use.
+    ///
+    /// # Safety
+    /// These are all threads of the runtime; all but the caller's are stopped, and the caller's stands outside program code.
+    unsafe fn reclaim(&self, _runtime: &Runtime, _threads: &[&Thread]) {}
 }
 
 /// The reference interpreter as an engine.

@@ -12,19 +12,22 @@ use jit::native::{self, Addresses, NativeError, Options, RuntimeFns};
 use jit::trap::{Thrown, Trap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Compiled code of one runtime's program.
 pub struct NativeEngine {
     engine: native::Engine,
     /// Holds the virtual tables, which the engine writes: other threads may do so until after the runtime is gone.
     _classes: Arc<ClassTable>,
+    /// How often code was freed, or could have been.
+    reclaims: AtomicU64,
 }
 
 impl NativeEngine {
     pub fn new(runtime: &Runtime, options: Options) -> Result<NativeEngine, NativeError> {
         let addresses = addresses(runtime);
         let engine = native::Engine::new(runtime.module.clone(), runtime.layout.clone(), addresses, functions(), options)?;
-        Ok(NativeEngine { engine, _classes: runtime.classes.clone() })
+        Ok(NativeEngine { engine, _classes: runtime.classes.clone(), reclaims: AtomicU64::new(0) })
     }
 
     /// Compiles these before they are called. What cannot be compiled throws when it is called.
@@ -80,6 +83,30 @@ impl Engine for NativeEngine {
 
     fn complete_twins(&self) {
         self.engine.complete_twins();
+    }
+
+    unsafe fn reclaim(&self, runtime: &Runtime, threads: &[&Thread]) {
+        if self.engine.retired_bytes() == 0 {
+            return;
+        }
+        let number = self.reclaims.fetch_add(1, Relaxed) + 1;
+        // SAFETY: by contract, the threads are stopped, or the caller's own.
+        let held = threads.iter().filter_map(|thread| unsafe { thread.held_since(number) });
+        let profiled = runtime.options.profiler.as_ref().map_or(u64::MAX, |profiler| profiler.decoded(number, held));
+        let seen = runtime.options.adaptive.as_ref().map_or(u64::MAX, |adaptive| adaptive.decoded(number));
+        let mut in_use = |f: &mut dyn FnMut(u64)| {
+            for thread in threads {
+                let frame = |frame: native::RawFrame| {
+                    f(frame.pc);
+                    ControlFlow::Continue(())
+                };
+                // SAFETY: as above.
+                unsafe { native::walk_raw(thread.ctx(), frame) };
+            }
+        };
+        // SAFETY: as above, and these are all threads. Entries are in no hands at safepoints.
+        let found = unsafe { self.engine.reclaim(profiled.min(seen), &mut in_use) };
+        debug_assert_eq!(found.number, number, "somebody else frees code");
     }
 }
 

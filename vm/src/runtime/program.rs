@@ -339,7 +339,8 @@ impl Runtime {
     }
 
     pub(super) fn collect(&self, thread: &Thread, want: Want) -> Option<bool> {
-        self.world.stop(thread, |threads| {
+        self.stop(thread, |threads| {
+            self.reclaim(threads);
             let mut remembered = Vec::new();
             for &t in threads {
                 // SAFETY: the thread is registered and stopped.
@@ -347,6 +348,27 @@ impl Runtime {
             }
             self.heap.collect(want, remembered, &mut AllRoots { runtime: self, threads })
         })
+    }
+
+    /// Stops all other threads to free code that is out of use. To be called at a safepoint.
+    #[cfg(feature = "native")]
+    pub(super) fn reclaim_code(&self, thread: &Thread) {
+        // If another stop came first, so will another time.
+        _ = self.stop(thread, |threads| self.reclaim(threads));
+    }
+
+    fn reclaim(&self, threads: &[*const Thread]) {
+        // SAFETY: the threads are registered and stopped.
+        let threads: Vec<&Thread> = threads.iter().map(|&thread| unsafe { &*thread }).collect();
+        // SAFETY: as above, and all are.
+        unsafe { self.engine().reclaim(self, &threads) };
+    }
+
+    fn stop<R>(&self, thread: &Thread, f: impl FnOnce(&[*const Thread]) -> R) -> Option<R> {
+        let result = self.world.stop(thread, f);
+        #[cfg(feature = "native")]
+        thread.keep_adapting();
+        result
     }
 }
 

@@ -209,7 +209,9 @@ impl World {
         thread.state.change(ThreadState::Stopper, ThreadState::Running);
         self.one_more_running(&mut state);
         // SAFETY: the caller's thread is alive.
-        thread.unpoison();
+        if !state.closed {
+            thread.unpoison();
+        }
         self.resumed.notify_all();
         drop(state);
         thread.resumed();
@@ -231,13 +233,22 @@ impl World {
     pub fn at_rest(&self, f: &mut dyn FnMut(&Thread)) {
         /// Yield points are close to each other; if no thread meets one for so long, those that run are in loops of builtins.
         const PATIENCE: Duration = Duration::from_millis(500);
+        /// Whoever has stopped the others goes on for so long at most, in the same unit; if not, it has failed.
+        const STOP: u32 = 10;
         let mut state = self.lock();
         assert!(state.closed, "threads come to rest when the world is closed");
+        let mut waits = 0;
         loop {
             let running = state.running;
-            state = self.stopped.wait_timeout_while(state, PATIENCE, |state| state.running > 0).unwrap_or_else(|e| e.into_inner()).0;
-            if state.running == 0 || state.running == running {
-                break;
+            let is_moving = |state: &mut State| state.running > 0 || state.stop;
+            state = self.stopped.wait_timeout_while(state, PATIENCE, is_moving).unwrap_or_else(|e| e.into_inner()).0;
+            waits += 1;
+            match (state.stop, state.running) {
+                // It looks at all threads.
+                (true, _) if waits == STOP => return,
+                (true, _) => {}
+                (false, now) if now == 0 || now == running => break,
+                _ => {}
             }
         }
         for &thread in &state.threads {

@@ -210,7 +210,17 @@ impl Thread {
     #[cfg(feature = "native")]
     fn adapt(&self, is_tick: bool) {
         let Some(adaptive) = &self.runtime.options.adaptive else { return };
+        if adaptive.is_forced() {
+            // SAFETY: on the thread itself, outside compiled code.
+            if unsafe { adaptive.force(self.ctx()) } {
+                self.runtime.reclaim_code(self);
+            }
+            return self.keep_adapting();
+        }
         if is_tick {
+            if adaptive.wants_reclaim() {
+                self.runtime.reclaim_code(self);
+            }
             // SAFETY: on the thread itself, outside compiled code.
             unsafe { adaptive.tick(self.ctx()) };
             if self.left.replace(adaptive.leave()) != adaptive.leave() {
@@ -220,6 +230,14 @@ impl Thread {
         // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
         if let Some(rest) = self.leaving.get().checked_sub(1) {
             self.leaving.set(rest);
+            self.poison();
+        }
+    }
+
+    /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and after it was unpoisoned.
+    #[cfg(feature = "native")]
+    pub fn keep_adapting(&self) {
+        if self.runtime.options.adaptive.as_ref().is_some_and(|adaptive| adaptive.is_forced()) {
             self.poison();
         }
     }
@@ -289,6 +307,16 @@ impl Thread {
         self.count_calls(profile.counts_calls());
         // SAFETY: on the thread itself; the borrow ends here.
         unsafe { *self.profile.get() = Some(profile) };
+    }
+
+    /// What [`ThreadProfiler::held_since`] says, if the thread is profiled.
+    ///
+    /// # Safety
+    /// The thread is stopped or the caller's.
+    #[cfg(feature = "native")]
+    pub unsafe fn held_since(&self, number: u64) -> Option<u64> {
+        // SAFETY: by contract; the borrow ends here.
+        unsafe { (*self.profile.get()).as_mut().map(|profile| profile.held_since(self.context(), number)) }
     }
 
     /// Hands over what the profile of the thread has not handed over yet.

@@ -169,6 +169,7 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     #[cfg(feature = "native")]
     if runtime.engine().samples_at_yield_points() {
         thread.start_profile();
+        thread.keep_adapting();
     }
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&runtime, &thread)));
     let Ok(status) = result else {

@@ -97,5 +97,11 @@ fn physical_memory() -> usize {
 }
 /// Between ticks of the adaptive tier: a long loop is noticed within a few milliseconds, and a tick takes a microsecond.
 pub const ADAPTIVE_TICK: Duration = Duration::from_millis(1);
+/// Bytes of code of all kinds above which nothing is compiled anew: half of what there is room for.
+pub const ADAPTIVE_CODE: u64 = 64 << 20;
+/// Bytes of code out of use for which the program is stopped if no collection comes: much less than a program's code, much more than a function's.
+pub const RETIRED: u64 = 256 << 10;
+/// From one such stop to the next.
+pub const RECLAIM_PAUSE: Duration = Duration::from_millis(100);
 /// Yield points that a thread looks at for a loop that it can leave: about a millisecond in all.
 pub const LEAVING: u32 = 10_000;

@@ -160,7 +160,7 @@ pub fn translate(
     let order = reverse_postorder(source);
     let live = Liveness::new(source, &order);
     let free_checks = FreeChecks::new(source, &order, &live, |op| checks::faults(&env, op));
-    let exits = if env.has_osr_exits(source) { loop_polls(source) } else { Vec::new() };
+    let exits = if env.has_osr_exits(id, source) { loop_polls(source) } else { Vec::new() };
     let mut t = Translator {
         env,
         id,

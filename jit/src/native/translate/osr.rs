@@ -9,14 +9,15 @@
 use super::{Env, Point, Translator, clif_type};
 use crate::context::offset;
 use crate::ir::polls::LoopPoll;
-use crate::ir::{self, Function, Start};
+use crate::ir::{self, FuncId, Function, Start};
 use crate::native::api::Osr;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value, types};
 
 impl Env<'_> {
-    /// Code that other code already went on in is not left again, and neither is code that others are inlined into: it is optimized.
-    pub fn has_osr_exits(&self, source: &Function) -> bool {
-        !matches!(self.options.osr, Osr::Off) && source.start == Start::Call && source.inlined.is_empty()
+    /// Code for a loop is made of the function as it stands in the module: only that is left for it. Of a better body the blocks and what lives in them may be others.
+    pub fn has_osr_exits(&self, func: FuncId, source: &Function) -> bool {
+        let is_declared = std::ptr::eq(source, &self.module.funcs[func]);
+        !matches!(self.options.osr, Osr::Off) && is_declared && source.start == Start::Call && source.inlined.is_empty()
     }
 }
 

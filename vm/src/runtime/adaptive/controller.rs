@@ -3,16 +3,18 @@
 //! In: addresses that threads have left, the profile so far (through a [`Policy`]). Out: versions of functions and loops, installed in the engine. Lives as long as the program; who ends the program does not wait for it.
 //! Invariant: what it compiles replaces code that means the same, so it may be late, or never come.
 
+use super::forced::{Choice, Choices, Closes, Force};
 use super::model::{Code, Facts, Job, Model, Seen};
 use super::{Adaptive, Frames};
 use crate::runtime::native::NativeEngine;
+use crate::runtime::profiling::clock::thread_time;
+use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
 use jit::ir::{Block, FuncId, Module};
-use jit::native::{Level, NativeError, SiteKind, VersionInfo};
-use jit::opt::{self, Entry, Optimizer, Root};
+use jit::native::{Level, SiteKind};
+use jit::opt::{self, Entry, Optimizer};
 use profiler::oracle::{InlineDecision, Oracle};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -79,7 +81,7 @@ pub fn start(
     let thread = builder.spawn(move || {
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
-        let mut worker = Worker { shared, engine, optimizer, known, policy, optimized: BTreeMap::new(), summary: told };
+        let mut worker = Worker { shared, engine, optimizer, known, policy, summary: told };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
@@ -115,13 +117,20 @@ struct Worker {
     optimizer: Optimizer,
     known: Known,
     policy: Policy,
-    /// Where optimized code begins, with its length.
-    optimized: BTreeMap<u64, u32>,
     summary: Arc<Mutex<Summary>>,
 }
 
 impl Worker {
-    fn work(&mut self, mut model: Model) {
+    fn work(&mut self, model: Model) {
+        let shared = Arc::clone(&self.shared);
+        match &shared.forced {
+            Some(force) => self.obey(force),
+            None => self.decide(model),
+        }
+    }
+
+    fn decide(&mut self, mut model: Model) {
+        let mut asked = Instant::now();
         while let Some(ticks) = self.shared.take(PAUSE) {
             let begun = Instant::now();
             let mut can_leave = false;
@@ -129,7 +138,7 @@ impl Worker {
                 let seen = self.look_up(frames);
                 can_leave |= model.tick(&seen, &self.known);
             }
-            while let Some(job) = model.next(&self.known) {
+            while let Some(job) = self.next(&model) {
                 if self.shared.is_closed() {
                     return;
                 }
@@ -139,53 +148,85 @@ impl Worker {
             if can_leave {
                 self.shared.let_loops_be_left();
             }
+            if self.engine.inner().retired_bytes() > tuning::RETIRED && asked.elapsed() > tuning::RECLAIM_PAUSE {
+                asked = Instant::now();
+                self.shared.ask_for_reclaim();
+            }
             lock(&self.summary).time += begun.elapsed();
+        }
+    }
+
+    /// Something to compile, if there is room: functions that are called for the first time need some, too.
+    fn next(&self, model: &Model) -> Option<Job> {
+        let has_room = self.engine.inner().stats().code_bytes < tuning::ADAPTIVE_CODE;
+        has_room.then(|| model.next(&self.known)).flatten()
+    }
+
+    /// Compiles what the seed says when threads wait for it.
+    fn obey(&mut self, force: &Force) {
+        let _closes = Closes(force);
+        let mut choices = Choices::new(force.seed);
+        while let Some(frames) = force.next() {
+            let seen = self.look_up(&frames);
+            match choices.next(&seen, self.engine.inner().module().funcs.len(), &self.known) {
+                Choice::Optimized(job) => _ = self.make(job),
+                Choice::Baseline(func) => {
+                    let engine = self.engine.inner();
+                    _ = engine.install(func, &engine.module().funcs[func], Level::Baseline);
+                }
+            }
+            force.done();
         }
     }
 
     /// What the addresses of a tick mean.
     fn look_up(&self, frames: &Frames) -> Vec<Seen> {
         let mut seen = Vec::with_capacity(frames.len());
+        let engine = self.engine.inner();
         for frame in frames {
-            let Some(chain) = self.engine.inner().decode(frame.pc) else { continue };
+            let Some(chain) = engine.decode(frame.pc) else { continue };
             let mut chain = chain.peekable();
             let at = match chain.peek().and_then(|view| view.site) {
                 Some(SiteKind::Loop(block)) => Some(block),
                 _ => None,
             };
             let Some(root) = chain.last() else { continue };
-            let is_optimized = self.optimized.range(..=frame.pc).next_back().is_some_and(|(start, len)| frame.pc < start + u64::from(*len));
-            let code = if is_optimized { Code::Optimized } else { Code::Baseline };
+            let code = if engine.level(frame.pc) == Some(Level::Optimized) { Code::Optimized } else { Code::Baseline };
             seen.push(Seen { func: root.func, code, fp: frame.fp, at });
         }
         seen
     }
 
     fn compile(&mut self, job: Job, model: &mut Model) {
-        let begun = Instant::now();
+        // The time that this thread has: it may have to wait for a processor.
+        let begun = thread_time();
+        let Some(inlined) = self.make(job) else { return model.refused(job) };
+        model.done(job, (thread_time() - begun).as_nanos() as f64, inlined.into_iter(), &self.known);
+    }
+
+    /// Compiles and installs. Gives the functions that came in; `None`: there can be no such code.
+    fn make(&mut self, job: Job) -> Option<Vec<FuncId>> {
         let oracle = (self.policy)();
         let root = self.optimizer.root(job.func, job.entry, &*oracle);
-        let installed = root.and_then(|root| Some((self.install(job, &root).ok()?, root.decisions)));
-        let Some((version, decisions)) = installed else {
-            lock(&self.summary).refused += 1;
-            return model.refused(job);
-        };
-        self.optimized.insert(version.entry, version.len);
-        let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee);
-        model.done(job, begun.elapsed().as_nanos() as f64, inlined, &self.known);
+        let engine = self.engine.inner();
+        let installed = root.and_then(|root| {
+            let version = match job.entry {
+                Entry::Start => engine.install(job.func, &root.func, Level::Optimized),
+                Entry::Loop(block) => engine.install_osr(job.func, block, &root.func, Level::Optimized),
+            };
+            version.ok().map(|_| root.decisions)
+        });
         let mut summary = lock(&self.summary);
+        let Some(decisions) = installed else {
+            summary.refused += 1;
+            return None;
+        };
         match job.entry {
             Entry::Start => summary.functions += 1,
             Entry::Loop(_) => summary.loops += 1,
         }
+        let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee).collect();
         summary.decisions.extend(decisions);
-    }
-
-    fn install(&self, job: Job, root: &Root) -> Result<VersionInfo, NativeError> {
-        let engine = self.engine.inner();
-        match job.entry {
-            Entry::Start => engine.install(job.func, &root.func, Level::Optimized),
-            Entry::Loop(block) => engine.install_osr(job.func, block, &root.func, Level::Optimized),
-        }
+        Some(inlined)
     }
 }

@@ -2,19 +2,23 @@
 //!
 //! In: ticks of the timer as threads notice them, each with the innermost frames of its thread; a profile of calls. Out: optimized code in place of baseline code, for calls that begin and for loops that run.
 //!
+//! Code that was replaced is freed at collections, and if these are rare, at a stop of its own that the compile thread asks for.
+//!
 //! Threads only leave addresses here ([`Adaptive::tick`]). The compile thread ([`controller`]) finds out what they mean, asks the [`model`] what is worth compiling, compiles it and installs it, while the program goes on.
-//! Invariant: no program thread ever waits for the compile thread.
+//! Invariant: no program thread ever waits for the compile thread, but in tests ([`forced`]).
 
 mod controller;
+mod forced;
 mod model;
 
 pub use controller::{Controller, Policy, Summary, start};
+pub use forced::Pace;
 
 use jit::context::ThreadContext;
 use jit::native::{self, RawFrame};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -35,9 +39,22 @@ pub struct Adaptive {
     is_closed: AtomicBool,
     /// Changes when threads are to look for loops that they can leave.
     leave: AtomicU32,
+    /// Much code is out of use.
+    reclaim: AtomicBool,
+    /// The last time that code was freed, when ticks were taken, and that before which all ticks have been decoded, by their numbers.
+    freed: AtomicU64,
+    taken: AtomicU64,
+    decoded: AtomicU64,
+    /// For tests: what is compiled when.
+    forced: Option<forced::Force>,
 }
 
 impl Adaptive {
+    /// Compiles at random moments, and what comes to mind: at the same yield points of a program with one thread always the same. For tests.
+    pub fn forced(pace: Pace) -> Adaptive {
+        Adaptive { forced: Some(forced::Force::new(pace)), ..Adaptive::default() }
+    }
+
     fn ticks(&self) -> MutexGuard<'_, Vec<Frames>> {
         self.ticks.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -47,18 +64,25 @@ impl Adaptive {
     /// # Safety
     /// `ctx` is the current thread's, which stands outside compiled code.
     pub unsafe fn tick(&self, ctx: &ThreadContext) {
-        let mut frames = Frames::new();
         // SAFETY: by contract.
-        unsafe {
-            native::walk_raw(ctx, |frame| {
-                frames.push(frame);
-                if frames.len() < FRAMES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-        }
+        let frames = unsafe { innermost(ctx) };
         let mut ticks = self.ticks();
         if !frames.is_empty() && ticks.len() < WAITING {
             ticks.push(frames);
         }
+    }
+
+    pub fn is_forced(&self) -> bool {
+        self.forced.is_some()
+    }
+
+    /// At a yield point, where optimization is forced. Says whether to free code now.
+    ///
+    /// # Safety
+    /// As for [`Adaptive::tick`].
+    pub unsafe fn force(&self, ctx: &ThreadContext) -> bool {
+        // SAFETY: by contract.
+        self.forced.as_ref().is_some_and(|force| unsafe { force.at_yield_point(ctx) })
     }
 
     /// Another number than before: there is new code for loops.
@@ -70,23 +94,60 @@ impl Adaptive {
         self.leave.fetch_add(1, Relaxed);
     }
 
+    /// The next thread that notices a tick is to free code.
+    fn ask_for_reclaim(&self) {
+        self.reclaim.store(true, Relaxed);
+    }
+
+    pub fn wants_reclaim(&self) -> bool {
+        self.reclaim.swap(false, Relaxed)
+    }
+
+    /// The program is stopped, and code is about to be freed for the time with this number: all ticks that were left before the time with the number that this gives have been decoded.
+    pub fn decoded(&self, number: u64) -> u64 {
+        self.freed.store(number, SeqCst);
+        // Who waits for the compile thread is not stopped.
+        if self.is_forced() { u64::MAX } else { self.decoded.load(SeqCst) }
+    }
+
     /// The program has ended: nothing more is compiled.
     pub fn close(&self) {
+        // With the lock, so that nobody misses it who is about to wait.
+        let ticks = self.ticks();
         self.is_closed.store(true, Relaxed);
+        drop(ticks);
         self.news.notify_all();
+        self.forced.iter().for_each(forced::Force::close);
     }
 
     fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }
 
-    /// The ticks that have come, after so long; `None`: the program has ended.
+    /// The ticks that have come, after so long; `None`: the program has ended. Those that it gave before have been decoded.
     fn take(&self, wait: Duration) -> Option<Vec<Frames>> {
         let ticks = self.ticks();
+        self.decoded.store(self.taken.load(SeqCst), SeqCst);
         if self.is_closed() {
             return None;
         }
         let (mut ticks, _) = self.news.wait_timeout(ticks, wait).unwrap_or_else(|e| e.into_inner());
+        // Threads that left ticks before code was freed have done so: they were stopped then.
+        self.taken.store(self.freed.load(SeqCst), SeqCst);
         (!self.is_closed()).then(|| std::mem::take(&mut *ticks))
     }
+}
+
+/// # Safety
+/// As for [`Adaptive::tick`].
+unsafe fn innermost(ctx: &ThreadContext) -> Frames {
+    let mut frames = Frames::new();
+    // SAFETY: by contract.
+    unsafe {
+        native::walk_raw(ctx, |frame| {
+            frames.push(frame);
+            if frames.len() < FRAMES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+    }
+    frames
 }

@@ -2,8 +2,9 @@
 //!
 //! In: ticks, each with the functions that stand on its thread's stack and what they ran. Out: what to compile next, if anything ([`Model::next`]).
 //!
-//! A function that has run so long is expected to run as long again. Optimized, it takes [`SPEEDUP`] times less; what that saves must be more than what compiling it takes, which follows from its size and from what compiling has taken so
-//! far. Doing nothing is what else there is. A callee that would be inlined counts for its caller, too: what is worth compiling is the outermost function that takes it in.
+//! A function that has run so long is expected to run as long again, if it still runs: its share of the last tenths of a second counts, of what the whole program has run; but no more than it has run itself ([`Time`]). Optimized, it takes
+//! [`SPEEDUP`] times less; what that saves must be more than what compiling it takes, which follows from its size and from what compiling has taken so far: time on a processor, so a machine with much else to do delays code, but does not
+//! make it look dear. Doing nothing is what else there is. A callee that would be inlined counts for its caller, too: what is worth compiling is the outermost function that takes it in.
 //! Invariant: a pure state machine without a clock.
 
 use jit::ir::{Block, FuncId};
@@ -16,7 +17,7 @@ const SPEEDUP: f64 = 3.0;
 const CLIMB: usize = 6;
 /// The size up to which a callee is expected to be inlined.
 const INLINED: u32 = 120;
-/// Of evidence, when as much time has passed as [`ROUND`]: what a phase was like is forgotten in a tenth of a second.
+/// Of evidence for what runs now, when as much time has passed as [`ROUND`]: what a phase was like is forgotten in some tenths of a second.
 const DECAY: f64 = 0.95;
 /// Ticks until evidence decays.
 const ROUND: u32 = 8;
@@ -26,6 +27,8 @@ const LONG: u32 = 4;
 const VERSIONS: u32 = 4;
 /// Nanoseconds for each unit of size, before anything was compiled.
 const FIRST_COST: f64 = 30_000.0;
+/// Units of size that this counts for beside what was compiled.
+const FIRST_SIZE: f64 = 300.0;
 
 /// Code that a frame runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,12 +55,38 @@ pub struct Job {
     pub entry: Entry,
 }
 
+/// Nanoseconds that something has run.
+#[derive(Clone, Copy, Default, Debug)]
+struct Time {
+    /// Of the last tenths of a second.
+    recent: f64,
+    /// In all.
+    long: f64,
+}
+
+impl Time {
+    fn add(&mut self, time: f64) {
+        self.recent += time;
+        self.long += time;
+    }
+
+    fn decay(&mut self) {
+        self.recent *= DECAY;
+    }
+
+    /// That it is expected to run, in a program that has run for this time.
+    fn expected(&self, program: &Time) -> f64 {
+        let share = if program.recent > 0.0 { self.recent / program.recent } else { 0.0 };
+        self.long.min(share * program.long)
+    }
+}
+
 #[derive(Clone, Default)]
 struct State {
-    /// Nanoseconds in its baseline code, and in that of callees it would take in.
-    baseline: f64,
+    /// In its baseline code, and in that of callees it would take in.
+    baseline: Time,
     /// In its optimized code.
-    optimized: f64,
+    optimized: Time,
     versions: u32,
     /// It cannot be compiled.
     is_refused: bool,
@@ -73,8 +102,8 @@ pub trait Facts {
 
 pub struct Model {
     funcs: FxHashMap<FuncId, State>,
-    /// Nanoseconds in calls that stand in loops.
-    loops: FxHashMap<(FuncId, Block), f64>,
+    /// Of calls that stand in loops.
+    loops: FxHashMap<(FuncId, Block), Time>,
     /// Of loops: there is code, or there cannot be.
     settled: FxHashMap<(FuncId, Block), bool>,
     /// Ticks in which baseline calls were seen, by their frames.
@@ -82,32 +111,36 @@ pub struct Model {
     /// Nanoseconds between ticks.
     tick: f64,
     ticks: u32,
-    /// Nanoseconds for each unit of size.
-    cost: f64,
-    compiled: u32,
+    /// Of all threads.
+    program: Time,
+    /// Nanoseconds that compiling has taken, and the size of what was compiled.
+    spent: f64,
+    compiled: f64,
 }
 
 impl Model {
     pub fn new(tick: f64) -> Model {
         let (funcs, loops, settled, calls) = Default::default();
-        Model { funcs, loops, settled, calls, tick, ticks: 0, cost: FIRST_COST, compiled: 0 }
+        let (spent, compiled) = (FIRST_COST * FIRST_SIZE, FIRST_SIZE);
+        Model { funcs, loops, settled, calls, tick, ticks: 0, program: Time::default(), spent, compiled }
     }
 
     /// A thread's frames at a tick, innermost first. Says whether one of its calls stands in a loop for which there is code.
     pub fn tick(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
         let Some(top) = frames.first() else { return false };
         let tick = self.tick;
+        self.program.add(tick);
         let state = self.funcs.entry(top.func).or_default();
         match top.code {
-            Code::Baseline => state.baseline += tick,
-            Code::Optimized => state.optimized += tick,
+            Code::Baseline => state.baseline.add(tick),
+            Code::Optimized => state.optimized.add(tick),
         }
         let mut callee = top;
         for caller in frames[1..].iter().take(CLIMB) {
             if top.code == Code::Optimized || caller.code == Code::Optimized || facts.size(callee.func) > INLINED {
                 break;
             }
-            self.funcs.entry(caller.func).or_default().baseline += tick;
+            self.funcs.entry(caller.func).or_default().baseline.add(tick);
             callee = caller;
         }
         let waits = self.look_for_loops(frames, facts);
@@ -122,7 +155,7 @@ impl Model {
         let mut waits = false;
         for frame in frames.iter().filter(|frame| frame.code == Code::Baseline) {
             if let Some(block) = frame.at {
-                *self.loops.entry((frame.func, block)).or_default() += self.tick;
+                self.loops.entry((frame.func, block)).or_default().add(self.tick);
             }
             let seen = self.calls.entry((frame.fp, frame.func)).or_default();
             *seen += 1;
@@ -130,7 +163,7 @@ impl Model {
                 continue;
             }
             for &block in facts.loops(frame.func) {
-                *self.loops.entry((frame.func, block)).or_default() += self.tick;
+                self.loops.entry((frame.func, block)).or_default().add(self.tick);
                 waits |= self.settled.get(&(frame.func, block)) == Some(&true);
             }
         }
@@ -139,20 +172,21 @@ impl Model {
 
     fn decay(&mut self) {
         for state in self.funcs.values_mut() {
-            state.baseline *= DECAY;
-            state.optimized *= DECAY;
+            state.baseline.decay();
+            state.optimized.decay();
         }
-        self.loops.values_mut().for_each(|time| *time *= DECAY);
+        self.loops.values_mut().for_each(Time::decay);
+        self.program.decay();
         if self.ticks.is_multiple_of(64 * ROUND) {
             self.calls.clear();
-            self.funcs.retain(|_, state| state.versions > 0 || state.is_refused || state.baseline > 1.0);
+            self.funcs.retain(|_, state| state.versions > 0 || state.is_refused || state.baseline.long > 1.0);
         }
     }
 
     /// Nanoseconds that compiling takes.
     fn cost(&self, func: FuncId, facts: &dyn Facts) -> f64 {
         // What comes in by inlining is not known yet; the cost for each unit holds it in the mean.
-        f64::from(facts.size(func).max(10)) * self.cost
+        units(func, facts) * self.spent / self.compiled
     }
 
     /// What saves most, if anything saves more than it costs.
@@ -160,16 +194,16 @@ impl Model {
         let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
             let again = f64::from(4u32.pow(state.versions));
             let saved = match state.versions {
-                0 => state.baseline * (1.0 - 1.0 / SPEEDUP),
+                0 => state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP),
                 // Perhaps a tenth, with a better profile; nothing where no baseline code of it runs that says something new.
-                _ => state.baseline.min(state.optimized) * 0.1 / again,
+                _ => state.baseline.expected(&self.program).min(state.optimized.expected(&self.program)) * 0.1 / again,
             };
             (Job { func, entry: Entry::Start }, saved - self.cost(func, facts))
         });
-        let loops =
-            self.loops.iter().filter(|(key, _)| !self.settled.contains_key(key)).map(|(&(func, block), time)| {
-                (Job { func, entry: Entry::Loop(block) }, time * (1.0 - 1.0 / SPEEDUP) - self.cost(func, facts))
-            });
+        let loops = self.loops.iter().filter(|(key, _)| !self.settled.contains_key(key)).map(|(&(func, block), time)| {
+            let saved = time.expected(&self.program) * (1.0 - 1.0 / SPEEDUP);
+            (Job { func, entry: Entry::Loop(block) }, saved - self.cost(func, facts))
+        });
         let best = starts
             .chain(loops)
             .filter(|(_, gain)| *gain > 0.0)
@@ -179,20 +213,19 @@ impl Model {
 
     /// A job is done: it took so many nanoseconds, and these came in.
     pub fn done(&mut self, job: Job, nanos: f64, inlined: impl Iterator<Item = FuncId>, facts: &dyn Facts) {
-        let cost = nanos / f64::from(facts.size(job.func).max(10));
-        self.compiled += 1;
-        self.cost += (cost - self.cost) / f64::from(self.compiled.min(20));
+        self.spent += nanos;
+        self.compiled += units(job.func, facts);
         match job.entry {
             Entry::Start => {
                 let state = self.funcs.entry(job.func).or_default();
                 state.versions += 1;
-                (state.baseline, state.optimized) = (0.0, 0.0);
+                (state.baseline, state.optimized) = Default::default();
             }
             Entry::Loop(block) => _ = self.settled.insert((job.func, block), true),
         }
         // Whether they still run on their own is to be seen.
         for func in inlined.filter(|&func| func != job.func) {
-            self.funcs.entry(func).or_default().baseline = 0.0;
+            self.funcs.entry(func).or_default().baseline = Time::default();
         }
     }
 
@@ -203,6 +236,11 @@ impl Model {
             Entry::Loop(block) => _ = self.settled.insert((job.func, block), false),
         }
     }
+}
+
+/// What the time for compiling a function grows with.
+fn units(func: FuncId, facts: &dyn Facts) -> f64 {
+    f64::from(facts.size(func).max(10))
 }
 
 /// So that equal jobs have an order.
@@ -301,12 +339,27 @@ mod tests {
     #[test]
     fn evidence_fades() {
         let mut model = Model::new(MILLISECOND);
-        (0..3).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
+        (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
         for i in 0..400 {
             // A function too large to pay.
             model.tick(&[Seen { code: Code::Optimized, ..frame(99, 10 + i) }], &sizes());
         }
         (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
         assert_eq!(model.next(&sizes()), None);
+    }
+
+    /// What a function costs is never so much that it does not pay in the end.
+    #[test]
+    fn what_runs_on_and_on_is_compiled_however_dear_it_is() {
+        let mut model = Model::new(MILLISECOND);
+        (0..50).for_each(|i| _ = model.tick(&[frame(1, i)], &sizes()));
+        // Half a second for 10 units: the next one, of 990, looks like 13 s / 10.
+        model.done(start(1), 5e8, std::iter::empty(), &sizes());
+        let mut ticks = 0;
+        while model.next(&sizes()).is_none() && ticks < 100_000 {
+            model.tick(&[frame(99, 7)], &sizes());
+            ticks += 1;
+        }
+        assert!((1000..5000).contains(&ticks), "{ticks}");
     }
 }

@@ -12,6 +12,8 @@ pub mod clock;
 pub mod counting;
 pub mod interpreted;
 #[cfg(feature = "native")]
+mod marks;
+#[cfg(feature = "native")]
 mod native;
 #[cfg(feature = "native")]
 mod organizer;
@@ -114,6 +116,8 @@ pub struct Profiler {
     #[cfg(feature = "native")]
     queue: queue::Queue,
     #[cfg(feature = "native")]
+    marks: marks::Marks,
+    #[cfg(feature = "native")]
     windows: Option<windows::Windows>,
 }
 
@@ -148,6 +152,8 @@ impl Profiler {
             interpreted: Interpreted::default(),
             #[cfg(feature = "native")]
             queue: queue::Queue::new(),
+            #[cfg(feature = "native")]
+            marks: marks::Marks::default(),
             #[cfg(feature = "native")]
             windows,
         })

@@ -68,7 +68,7 @@ impl Profiler {
     }
 
     pub(super) fn empty_packet(&self, thread: ThreadId) -> Packet {
-        self.queue.empty(thread)
+        self.queue.empty(thread).begun(self.marks.now())
     }
 
     pub(super) fn is_full(&self, packet: &Packet) -> bool {
@@ -82,15 +82,24 @@ impl Profiler {
 
     /// Hands the packet's samples over and leaves it empty. Gives how many were lost.
     pub(super) fn hand_over(&self, packet: &mut Packet) -> u64 {
-        let full = std::mem::replace(packet, self.queue.empty(packet.thread));
+        let full = std::mem::replace(packet, self.empty_packet(packet.thread));
         if self.is_lossless() {
             self.queue.send(full);
+            self.marks.sent();
             return 0;
         }
-        let Err(refused) = self.queue.try_send(full) else { return 0 };
+        let Err(refused) = self.queue.try_send(full) else {
+            self.marks.sent();
+            return 0;
+        };
         let lost = refused.len() as u64;
-        *packet = refused.reuse(packet.thread);
+        *packet = refused.reuse(packet.thread).begun(self.marks.now());
         lost
+    }
+
+    /// The program is stopped, and code is about to be freed for the time with this number: all that was recorded before the stop with the number that this gives has been decoded. `held`: as of [`Marks::stop`](super::marks::Marks::stop).
+    pub fn decoded(&self, number: u64, held: impl Iterator<Item = u64>) -> u64 {
+        self.marks.stop(number, held)
     }
 
     /// The thread's last samples, and all that it has counted.
@@ -115,6 +124,7 @@ impl Profiler {
             match self.queue.receive() {
                 Message::Samples(packet) => {
                     self.enter(&mut organizer, &packet, engine);
+                    self.marks.decoded();
                     self.queue.recycle(packet);
                 }
                 Message::Ended(thread) => {
@@ -128,6 +138,7 @@ impl Profiler {
 
     fn enter(&self, organizer: &mut Organizer, packet: &Packet, engine: &NativeEngine) {
         let start = Instant::now();
+        organizer.freed(engine.inner().freed());
         let mut ledger = self.ledger();
         let Ledger { program, collector, .. } = &mut *ledger;
         organizer.decode(packet, &mut Decoder { engine, program, collector });

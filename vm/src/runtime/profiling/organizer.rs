@@ -17,6 +17,8 @@ pub struct Organizer {
     /// Records that fit to nothing: a bug, shown in the report.
     pub lost: u64,
     pub stacks: Stacks,
+    /// Pieces of code that had been freed when the paths were made.
+    freed: u64,
 }
 
 /// The stacks of observed calls, all together.
@@ -39,6 +41,13 @@ impl Stacks {
 }
 
 impl Organizer {
+    /// So many pieces of code have been freed. Where others lie now, an address means something else than in the paths: they are not compared with what comes.
+    pub fn freed(&mut self, pieces: u64) {
+        if std::mem::replace(&mut self.freed, pieces) != pieces {
+            self.paths.clear();
+        }
+    }
+
     /// Every sample of the packet.
     pub fn decode(&mut self, packet: &Packet, code: &mut impl Code) {
         let path = self.paths.entry(packet.thread).or_default();

@@ -34,6 +34,8 @@ pub struct RawSample {
 #[derive(Debug)]
 pub struct Packet {
     pub thread: ThreadId,
+    /// The last stop at which code was freed before anything in it was recorded.
+    pub begun: u64,
     samples: Vec<RawSample>,
     /// Of each sample the innermost first.
     frames: Vec<RawFrame>,
@@ -42,7 +44,12 @@ pub struct Packet {
 
 impl Packet {
     pub fn new(thread: ThreadId) -> Packet {
-        Packet { thread, samples: Vec::new(), frames: Vec::new(), calls: Vec::new() }
+        Packet { thread, begun: 0, samples: Vec::new(), frames: Vec::new(), calls: Vec::new() }
+    }
+
+    /// Begun after the stop with this number.
+    pub fn begun(self, begun: u64) -> Packet {
+        Packet { begun, ..self }
     }
 
     /// Empty again, for another thread, its memory kept.
@@ -64,6 +71,11 @@ impl Packet {
 
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
+    }
+
+    /// Nothing was recorded, not even of a sample that is being made.
+    pub fn is_blank(&self) -> bool {
+        self.samples.is_empty() && self.frames.is_empty() && self.calls.is_empty()
     }
 
     /// Of all that is in it.

@@ -328,6 +328,18 @@ impl ThreadProfiler {
         (self.profiler.cycles(), self.counters.frames)
     }
 
+    /// The program is stopped, and code is about to be freed for the time with this number: the last such stop before anything was recorded that has not been handed over.
+    ///
+    /// # Safety
+    /// `ctx` is the context of the thread, which is stopped or the current one.
+    pub unsafe fn held_since(&mut self, ctx: *mut ThreadContext, number: u64) -> u64 {
+        let cells = Cells(ctx);
+        if self.packet.is_blank() && cells.cursor().is_null() && cells.entry_cursor().is_null() {
+            self.packet.begun = number;
+        }
+        self.packet.begun
+    }
+
     /// The thread makes no more calls.
     ///
     /// # Safety
