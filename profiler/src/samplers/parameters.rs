@@ -137,12 +137,13 @@ impl Parameters {
 
     /// Our own: a burst of 8 in every 10,000 calls or so, at random.
     pub const fn estimator() -> Parameters {
-        Parameters::estimator_of(tuning::ESTIMATOR_MEAN)
+        let trigger = Trigger::Calls { mean: tuning::ESTIMATOR_MEAN };
+        Parameters::new(Mode::Estimator { trigger, burst: tuning::ESTIMATOR_BURST })
     }
 
-    /// Our own: a burst of 8 in every `mean` calls or so.
-    pub const fn estimator_of(mean: u64) -> Parameters {
-        Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean }, burst: tuning::ESTIMATOR_BURST })
+    /// Our own where calls are counted in windows: there are fewer to choose from, so bursts are longer and closer to each other.
+    pub const fn windowed_estimator() -> Parameters {
+        Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean: tuning::WINDOW_MEAN }, burst: tuning::WINDOW_BURST })
     }
 
     /// Our own with a timer: a burst of 8 in every interval of 0.2 ms, at a random call of it.

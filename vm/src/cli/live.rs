@@ -16,7 +16,6 @@ use profiler::profile::{Meta, Profile, Staleness};
 use profiler::program::Program;
 use profiler::report::{Inlined, Report};
 use profiler::samplers::{Length, Parameters};
-use profiler::tuning;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -149,7 +148,7 @@ impl LiveArgs {
     fn parameters(&self, mode: ModeArg, tier: TierArg) -> Result<Parameters, String> {
         let estimator = match self.when(mode, tier)? {
             When::Always => Parameters::estimator(),
-            When::Windows => Parameters::estimator_of(tuning::WINDOW_MEAN),
+            When::Windows => Parameters::windowed_estimator(),
         };
         let preset = match mode {
             ModeArg::Adaptive if !self.asks_for_source() => self.sampling.estimator(estimator),

@@ -82,10 +82,14 @@ fn run(args: &ExplainArgs, live: LiveArgs, shown: Shown, what: &str, notes: &mut
         live: LiveArgs { profile_out: None, ..live },
         #[cfg(feature = "native")]
         perf_map: false,
+        #[cfg(feature = "native")]
+        jitdump: None,
         verify: false,
         no_polls: false,
         #[cfg(feature = "native")]
         osr_stress: false,
+        #[cfg(feature = "native")]
+        adapt_stress: None,
         args: args.args.clone(),
     };
     let finished = execute(&args, shown, 0)?;

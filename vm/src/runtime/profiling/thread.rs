@@ -54,8 +54,8 @@ pub struct ThreadProfiler {
     spent: u64,
     /// The present window, if calls are counted only in some.
     window: Option<Window>,
-    /// When the last one ended, in cycles of the thread's own time.
-    window_ended: Option<u64>,
+    /// The last one, whose samples are still in the packet while there is none.
+    last_window: Option<EndedWindow>,
     /// Cycles of the processor's time that were spent here: of `spent`, what is not due to other programs that ran meanwhile.
     taken: u64,
     owner: std::thread::ThreadId,
@@ -70,6 +70,17 @@ struct Window {
     counted: u64,
     /// Samples in the packet before.
     samples: usize,
+}
+
+#[derive(Clone, Copy)]
+struct EndedWindow {
+    /// In cycles of the thread's own time.
+    at: u64,
+    /// Samples in the packet before it began.
+    samples: usize,
+    /// What it stands for: nanoseconds, and calls.
+    nanos: f64,
+    calls: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -160,7 +171,7 @@ impl ThreadProfiler {
             counters,
             spent: 0,
             window: None,
-            window_ended: None,
+            last_window: None,
             taken: 0,
             owner: std::thread::current().id(),
         }
@@ -271,6 +282,7 @@ impl ThreadProfiler {
         if !self.profiler.windows().is_some_and(Windows::is_open) {
             return;
         }
+        self.hand_over_full();
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
         let counted = self.calls(cells);
@@ -286,29 +298,46 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
-        let nanos = |cycles| u64::try_from(self.profiler.rate().nanoseconds(cycles)).unwrap_or(u64::MAX);
-        let (length, counted) = (nanos(now.saturating_sub(window.began)), calls - window.counted);
-        let (stands_for, time) = match self.window_ended.replace(now).map(|ended| nanos(now.saturating_sub(ended))) {
+        let (length, counted) = (self.nanos(window.began, now), calls - window.counted);
+        let (stands_for, nanos) = match self.last_window.map(|last| self.nanos(last.at, now)) {
             Some(since) => (windows::share(since, length, counted), since as f64),
             None => (windows.share(), windows.share() * length as f64),
         };
         windows.tell_pace(counted, length);
         self.sampler.set_counted_share(1.0 / stands_for);
-        self.packet.scale(window.samples, stands_for, time.max(1.0));
+        self.packet.scale(window.samples, stands_for, nanos.max(1.0));
         self.window = None;
         self.counters.windows += 1;
         self.counters.calls_counted += counted;
-        self.counters.calls += (counted as f64 * stands_for) as u64;
-        self.hand_over_full();
+        let calls = counted as f64 * stands_for;
+        self.counters.calls += calls as u64;
+        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls });
+    }
+
+    fn nanos(&self, from: u64, to: u64) -> u64 {
+        u64::try_from(self.profiler.rate().nanoseconds(to.saturating_sub(from))).unwrap_or(u64::MAX)
     }
 
     fn finish_window(&mut self, cells: &Cells) {
-        let Some(window) = self.window else { return cells.set_left(self.armed) };
-        if self.owner != std::thread::current().id() {
-            // Nobody knows how long the thread has run: the window counts as the first of a thread does.
-            self.window_ended = None;
+        let is_own = self.owner == std::thread::current().id();
+        match (self.window, self.last_window) {
+            (Some(window), _) => {
+                if !is_own {
+                    // Nobody knows how long the thread has run: the window counts as the first of a thread does.
+                    self.last_window = None;
+                }
+                self.end_window(window, self.own_time(), cells);
+            }
+            (None, last) => {
+                cells.set_left(self.armed);
+                // What has run since the last window has none of its own.
+                if let Some(last) = last.filter(|_| is_own) {
+                    let rest = self.nanos(last.at, self.own_time()) as f64;
+                    self.packet.scale(last.samples, 1.0 + rest / last.nanos, last.nanos + rest);
+                    self.counters.calls += (last.calls * rest / last.nanos) as u64;
+                }
+            }
         }
-        self.end_window(window, self.own_time(), cells);
     }
 
     /// Cycles for which the thread was on a processor, but not here.
@@ -334,7 +363,7 @@ impl ThreadProfiler {
     /// `ctx` is the context of the thread, which is stopped or the current one.
     pub unsafe fn held_since(&mut self, ctx: *mut ThreadContext, number: u64) -> u64 {
         let cells = Cells(ctx);
-        if self.packet.is_blank() && cells.cursor().is_null() && cells.entry_cursor().is_null() {
+        if self.packet.is_blank() && cells.cursor().is_null() {
             self.packet.begun = number;
         }
         self.packet.begun
