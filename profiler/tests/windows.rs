@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 const SEEDS: u64 = 400;
 /// In nanoseconds.
 const RUN: f64 = 3e9;
-const WINDOW: u64 = tuning::WINDOW_LENGTH;
+const WINDOW: u64 = 1_000_000;
 /// That of a program which calls 100 million times a second.
 const GAP: u64 = 13 * WINDOW;
 /// Of phases, in the mean: shorter than the time between windows, so that windows are independent of each other.

@@ -96,7 +96,6 @@ mod tests {
             "adaptive bursting (interval 10 ms, burst 20000 calls, history 2048 entries, re-enable ratio 5 %, seed 7)",
             "estimator (interval 10000 calls, burst 8 calls, seed 7)",
             "estimator (interval 200 µs, start at a random call, burst 8 calls, seed 7)",
-            "estimator (interval 1 ms, calls not counted, burst 64 calls, seed 7)",
         ];
         assert_eq!(told, expected.map(|text| format!("unknown program: {text}")));
     }

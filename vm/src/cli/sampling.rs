@@ -174,7 +174,10 @@ impl SamplingArgs {
                 history: self.history.unwrap_or(history),
                 re_enable: self.reenable.map_or(re_enable, |ratio| (ratio != 0.0).then_some(ratio)),
             },
-            Mode::Estimator { trigger, burst } => Mode::Estimator { trigger: self.trigger(trigger)?, burst: self.calls_of_burst(burst)? },
+            Mode::Estimator { trigger, burst } => {
+                let trigger = self.trigger(trigger)?;
+                Mode::Estimator { trigger, burst: self.calls_of_burst(trigger, burst)? }
+            }
         };
         let mut parameters = Parameters { mode, ..preset };
         match self.interval {
@@ -237,9 +240,13 @@ impl SamplingArgs {
         }
     }
 
-    fn calls_of_burst(&self, preset: u32) -> Result<u32, String> {
+    /// By default as many as fit between bursts.
+    fn calls_of_burst(&self, trigger: Trigger, preset: u32) -> Result<u32, String> {
         match self.burst {
-            None => Ok(preset),
+            None => Ok(match trigger {
+                Trigger::Calls { mean } => u32::try_from(mean / 2).unwrap_or(u32::MAX).clamp(1, preset),
+                Trigger::Timer(_) => preset,
+            }),
             Some(Length::Calls(calls)) => u32::try_from(calls).map_err(|_| format!("--burst {calls} is too long for the estimator")),
             Some(Length::Time(_)) => Err("--burst of the estimator is a number of calls, without a unit, such as 8".into()),
         }

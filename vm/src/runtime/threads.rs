@@ -10,11 +10,44 @@ use super::tuning;
 use jit::trap::Thrown;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 
 #[derive(Default)]
 pub struct Threads {
     table: Mutex<Table>,
     ended: Condvar,
+    os: Mutex<OsThreads>,
+}
+
+/// The OS threads of program threads, which are joined once they have ended: none is detached, because in glibc's `pthread_detach` a thread that ends meanwhile may free what is still looked at.
+#[derive(Default)]
+struct OsThreads {
+    handles: Vec<JoinHandle<()>>,
+    /// Handles from which on those that have ended are looked for again.
+    enough: usize,
+}
+
+impl OsThreads {
+    const FEW: usize = 16;
+
+    fn keep(&mut self, handle: JoinHandle<()>) {
+        self.handles.push(handle);
+        if self.handles.len() < self.enough.max(Self::FEW) {
+            return;
+        }
+        for handle in self.handles.extract_if(.., |handle| handle.is_finished()) {
+            // A panic of it has been told.
+            _ = handle.join();
+        }
+        self.enough = 2 * self.handles.len();
+    }
+}
+
+impl Drop for OsThreads {
+    fn drop(&mut self) {
+        // Dropping one that still runs would detach it.
+        self.handles.drain(..).for_each(std::mem::forget);
+    }
 }
 
 #[derive(Default)]
@@ -147,6 +180,7 @@ impl Runtime {
 
 /// An OS thread for a registered program thread. On failure the thread is given back.
 fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<(), (std::io::Error, Box<Thread>)> {
+    let runtime = thread.runtime.clone();
     thread.metrics().threads.add(1);
     let stack = usize::try_from(stack).unwrap_or(usize::MAX).min(isize::MAX as usize / 2) + tuning::STACK_SLACK;
     // The closure is dropped if the OS has no thread; the box must survive that.
@@ -157,7 +191,10 @@ fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<()
         run_thread(thread, stack, body);
     };
     match std::thread::Builder::new().name(name).stack_size(stack).spawn(run) {
-        Ok(_) => Ok(()),
+        Ok(handle) => {
+            runtime.threads.os.lock().unwrap_or_else(|e| e.into_inner()).keep(handle);
+            Ok(())
+        }
         Err(e) => Err((e, slot.lock().unwrap_or_else(|e| e.into_inner()).take().expect("not started"))),
     }
 }

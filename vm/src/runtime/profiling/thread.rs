@@ -66,6 +66,8 @@ pub struct ThreadProfiler {
 struct Window {
     /// In cycles of the thread's own time.
     began: u64,
+    /// Of the time since the last one, what this one stands for, in nanoseconds; `None`: it is the first.
+    before: Option<u64>,
     /// Calls counted before.
     counted: u64,
     /// Samples in the packet before.
@@ -282,12 +284,28 @@ impl ThreadProfiler {
         if !self.profiler.windows().is_some_and(Windows::is_open) {
             return;
         }
+        let before = self.share_gap(now);
         self.hand_over_full();
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
         let counted = self.calls(cells);
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, counted, samples: self.packet.len() });
+        self.window = Some(Window { began: now, before, counted, samples: self.packet.len() });
+    }
+
+    /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
+    fn share_gap(&mut self, now: u64) -> Option<u64> {
+        let last = self.last_window?;
+        let half = self.nanos(last.at, now) / 2;
+        self.extend(last, half);
+        Some(half)
+    }
+
+    /// The last window stands for so many nanoseconds more.
+    fn extend(&mut self, last: EndedWindow, nanos: u64) {
+        let more = nanos as f64 / last.nanos;
+        self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
+        self.counters.calls += (last.calls * more) as u64;
     }
 
     fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
@@ -299,8 +317,8 @@ impl ThreadProfiler {
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
         let (length, counted) = (self.nanos(window.began, now), calls - window.counted);
-        let (stands_for, nanos) = match self.last_window.map(|last| self.nanos(last.at, now)) {
-            Some(since) => (windows::share(since, length, counted), since as f64),
+        let (stands_for, nanos) = match window.before {
+            Some(before) => (windows::share(before + length, length, counted), (before + length) as f64),
             None => (windows.share(), windows.share() * length as f64),
         };
         windows.tell_pace(counted, length);
@@ -321,10 +339,10 @@ impl ThreadProfiler {
     fn finish_window(&mut self, cells: &Cells) {
         let is_own = self.owner == std::thread::current().id();
         match (self.window, self.last_window) {
-            (Some(window), _) => {
+            (Some(mut window), _) => {
                 if !is_own {
                     // Nobody knows how long the thread has run: the window counts as the first of a thread does.
-                    self.last_window = None;
+                    window.before = None;
                 }
                 self.end_window(window, self.own_time(), cells);
             }
@@ -332,9 +350,7 @@ impl ThreadProfiler {
                 cells.set_left(self.armed);
                 // What has run since the last window has none of its own.
                 if let Some(last) = last.filter(|_| is_own) {
-                    let rest = self.nanos(last.at, self.own_time()) as f64;
-                    self.packet.scale(last.samples, 1.0 + rest / last.nanos, last.nanos + rest);
-                    self.counters.calls += (last.calls * rest / last.nanos) as u64;
+                    self.extend(last, self.nanos(last.at, self.own_time()));
                 }
             }
         }

@@ -66,7 +66,7 @@ pub struct Schedule {
     profiler: Arc<Profiler>,
     engine: Arc<dyn Engine>,
     random: Random,
-    /// Calls a second, over the last windows.
+    /// Calls a second, in the last window or, where there were more before, over the last ones.
     pace: f64,
     /// When the present state began.
     since: Instant,
@@ -88,11 +88,12 @@ impl Schedule {
         Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
     }
 
+    /// A phase that calls more counts at once: all its calls are counted until then.
     fn take_pace(&mut self) {
         let pace = self.windows().pace.swap(0, Relaxed) as f64;
         self.pace = match () {
             () if pace == 0.0 => self.pace,
-            () if self.pace == 0.0 => pace,
+            () if self.pace < pace => pace,
             () => self.pace + (pace - self.pace) / 4.0,
         };
     }
