@@ -240,12 +240,12 @@ impl SamplingArgs {
         }
     }
 
-    /// By default as many as fit between bursts.
+    /// By default the shorter bursts where the preset's do not fit.
     fn calls_of_burst(&self, trigger: Trigger, preset: u32) -> Result<u32, String> {
         match self.burst {
             None => Ok(match trigger {
-                Trigger::Calls { mean } => u32::try_from(mean / 2).unwrap_or(u32::MAX).clamp(1, preset),
-                Trigger::Timer(_) => preset,
+                Trigger::Calls { mean } if mean < 2 * u64::from(preset) => preset.min(tuning::ESTIMATOR_BURST),
+                Trigger::Calls { .. } | Trigger::Timer(_) => preset,
             }),
             Some(Length::Calls(calls)) => u32::try_from(calls).map_err(|_| format!("--burst {calls} is too long for the estimator")),
             Some(Length::Time(_)) => Err("--burst of the estimator is a number of calls, without a unit, such as 8".into()),
