@@ -28,7 +28,7 @@ pub struct Addresses {
 /// What the runtime does for compiled code. All are called on the thread's own stack with `last_fp` and `last_pc` set, so they may walk it. To throw, leave the error in `pending_error`; what they return is then ignored.
 #[derive(Clone, Debug)]
 pub struct RuntimeFns {
-    /// *Safepoint.* A yield point asks for attention: the flag is set or the stack limit poisoned. Clears both, unless they were set anew.
+    /// *Safepoint.* A yield point asks for attention: the flag is set or the limits poisoned. Clears all, unless they were set anew.
     pub yield_slow: unsafe extern "C" fn(*mut ThreadContext),
     /// *Safepoint.* A zeroed object of the class with this index.
     pub new_object: unsafe extern "C" fn(*mut ThreadContext, class: u32) -> u64,

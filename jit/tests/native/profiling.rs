@@ -1,4 +1,6 @@
 //! Calls as compiled code counts and records them, against the calls that the interpreter makes of the same program before it was optimized: number, order, sites, and frames.
+//!
+//! Programs of different shapes, all compared in the same way (`calls_agree`), so they stand together in one file; behind them what is special to versions that count.
 
 use crate::mock::*;
 use jit::context::CallSeen;

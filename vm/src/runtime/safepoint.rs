@@ -2,7 +2,7 @@
 //!
 //! In: state changes of threads, requests to stop, ticks of the timer. Out: exclusive access to all threads' data and the heap for the requester.
 //! Invariants: a thread that is not Running touches neither heap nor its own roots; a Blocked thread becomes Running only while no stop is in force; states and the count of running threads
-//! change under one lock, each change asserted. A stop is asked for by poisoning every thread's stack limit and yield flag, which their next yield point notices.
+//! change under one lock, each change asserted. A stop is asked for by poisoning every thread's limits and yield flag, which their next yield point notices.
 
 use super::metrics::Metrics;
 use super::thread::Thread;

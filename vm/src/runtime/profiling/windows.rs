@@ -3,6 +3,9 @@
 //! In: how many calls a second threads have made in windows. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`], for all threads); what a window's
 //! calls stand for ([`share`]).
 //!
+//! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
+//! time on either side: windows are farther apart where calls are dense, and so phases lose as much where they end as they gain where they begin.
+//!
 //! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
 //! Invariant: time is that for which the thread was on a processor, without what the profiler took.
@@ -53,7 +56,8 @@ impl Windows {
     }
 }
 
-/// For how much of a thread's time one unit of a window's time stands: `window` nanoseconds with so many counted calls, in `since` nanoseconds since the window before it.
+/// For how much of a thread's time one unit of a window's time stands: `window` nanoseconds with so many counted calls, in `since` nanoseconds that are told with it: its own, and half of those since the window before it.
+/// The half of the time behind it is added when the next one begins.
 pub fn share(since: u64, window: u64, calls: u64) -> f64 {
     // Counting takes time, too, but never all of it.
     let counting = (calls as f64 * tuning::COUNT_COST).min(window as f64 / 2.0);
@@ -152,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_stands_for_the_time_since_the_one_before() {
+    fn a_window_stands_for_the_time_that_is_told_with_it() {
         assert_eq!(share(1000, 100, 0), 10.0);
         assert_eq!(share(100, 100, 50), 1.0);
         // Counting 100 calls has taken some of both.
