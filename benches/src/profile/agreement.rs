@@ -9,6 +9,8 @@ use std::num::NonZeroUsize;
 
 /// Part of the hottest edge's weight from which edges are hot, in the tables.
 pub const HOT: f64 = 0.1;
+/// Part of the threshold by which an edge lies clear above it.
+pub const CLEAR: f64 = 0.1;
 
 pub struct Agreement {
     pub dcg: Comparison,

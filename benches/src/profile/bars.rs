@@ -33,12 +33,13 @@ pub fn bars(rows: &[Row]) -> Vec<Bar> {
     let (mean, overhead) = (summaries[at].quality, &summaries[at].overhead);
     let cells = || rows.iter().map(|row| (row, &row.cells[at]));
     let least = |what: &str, is: f64, bar: f64| Bar { holds: is >= bar, text: format!("{what} {is:.2} %, at least {bar} %") };
+    let coverage = |what: &str, clear: f64| format!("mean hot-edge coverage of {what} ({clear:.2} of edges clear above the threshold)");
     let mut bars = vec![
         least("mean DCG overlap", mean.dcg, DCG),
         least("mean CCT overlap, contexts told apart by methods as in PLDI'06", mean.methods, CCT),
         least("mean CCT overlap, contexts told apart by call sites", mean.cct, CCT),
-        least("mean hot-edge coverage of CCTs", mean.hot_cct, COVERAGE),
-        least("mean hot-edge coverage of DCGs", mean.hot_dcg, COVERAGE),
+        least(&coverage("CCTs", mean.clear_cct), mean.hot_cct, COVERAGE),
+        least(&coverage("DCGs", mean.clear_dcg), mean.hot_dcg, COVERAGE),
     ];
     for (row, cell) in cells() {
         let bar = if row.contexts > CONTEXTS { EACH_OF_MANY } else { EACH };

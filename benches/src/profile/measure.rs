@@ -1,6 +1,6 @@
 //! Runs of one subject in several modes, interleaved with unprofiled runs, and what they give together.
 
-use super::agreement::{Agreement, HOT};
+use super::agreement::{Agreement, CLEAR, HOT};
 use super::modes::Mode;
 use super::overhead::Overhead;
 use super::subject::{Profiled, Subject};
@@ -19,6 +19,9 @@ pub struct Quality {
     pub hot_dcg: f64,
     /// Of the calling context tree, as in PLDI'06.
     pub hot_cct: f64,
+    /// Of both, of edges that lie clear above the threshold.
+    pub clear_dcg: f64,
+    pub clear_cct: f64,
     /// Bursts that the history has prevented, in percent of the ticks.
     pub disabled: f64,
     /// Handed over.
@@ -36,6 +39,8 @@ impl Quality {
             methods: agreement.methods.overlap(),
             hot_dcg: agreement.dcg.hot_edge_coverage(threshold),
             hot_cct: agreement.contexts.hot_edge_coverage(threshold),
+            clear_dcg: agreement.dcg.clear_hot_edge_coverage(threshold, CLEAR),
+            clear_cct: agreement.contexts.clear_hot_edge_coverage(threshold, CLEAR),
             disabled: counters.bursts_skipped as f64 * 100.0 / (counters.ticks as f64).max(1.0),
             samples: counters.samples as f64,
             dropped: counters.samples_dropped as f64,
@@ -52,6 +57,8 @@ impl Quality {
             methods: mean(|q| q.methods),
             hot_dcg: mean(|q| q.hot_dcg),
             hot_cct: mean(|q| q.hot_cct),
+            clear_dcg: mean(|q| q.clear_dcg),
+            clear_cct: mean(|q| q.clear_cct),
             disabled: mean(|q| q.disabled),
             samples: mean(|q| q.samples),
             dropped: mean(|q| q.dropped),

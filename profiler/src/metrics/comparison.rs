@@ -56,12 +56,18 @@ impl Comparison {
     /// Hot-edge coverage of A over B in percent: how many of the edges of B that have at least `threshold` (0 to 1) of the weight of its hottest are hot
     /// in A by the same measure. 100 if B is empty.
     pub fn hot_edge_coverage(&self, threshold: f64) -> f64 {
+        self.clear_hot_edge_coverage(threshold, 0.0)
+    }
+
+    /// The same of the edges of B that lie above the threshold by a `margin` of it (0.1: a tenth): which side of the threshold an edge comes out on that lies close to it is chance in any sample.
+    pub fn clear_hot_edge_coverage(&self, threshold: f64, margin: f64) -> f64 {
         let hottest = self.pairs.iter().fold((0.0f64, 0.0f64), |(a, b), pair| (a.max(pair.0), b.max(pair.1)));
-        let is_hot = |weight: f64, hottest: f64| weight > 0.0 && weight >= threshold * hottest;
+        let is_hot = |weight: f64, threshold: f64| weight > 0.0 && weight >= threshold;
+        let clear = threshold * (1.0 + margin) * hottest.1;
         let (mut hot, mut covered) = (0u64, 0u64);
-        for pair in self.pairs.iter().filter(|pair| is_hot(pair.1, hottest.1)) {
+        for pair in self.pairs.iter().filter(|pair| is_hot(pair.1, clear)) {
             hot += 1;
-            covered += u64::from(is_hot(pair.0, hottest.0));
+            covered += u64::from(is_hot(pair.0, threshold * hottest.0));
         }
         if hot == 0 { 100.0 } else { 100.0 * covered as f64 / hot as f64 }
     }
@@ -111,6 +117,8 @@ mod tests {
         assert!(close(comparison.hot_edge_coverage(0.1), 50.0));
         assert!(close(comparison.hot_edge_coverage(1.0), 100.0));
         assert!(close(comparison.hot_edge_coverage(0.0), 75.0), "an edge that is not in A is not hot in it");
+        // From 6: hot and warm of B, of which only hot has 50 in A.
+        assert!(close(comparison.clear_hot_edge_coverage(0.5, 0.2), 50.0));
     }
 
     #[test]

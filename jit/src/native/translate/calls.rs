@@ -206,17 +206,19 @@ impl Translator<'_, '_> {
         self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0)
     }
 
-    /// In a cold block at the entry of code that does not count calls, which has the function's arguments in its hands: goes over to the code that counts them, if there is any, and otherwise to `on`.
-    pub(super) fn go_over(&mut self, on: Block) {
+    /// In a cold block at the entry of code that does not count calls, which has the function's arguments in its hands: goes over to the code that counts them, if there is any. Otherwise it goes on, in a cold block of its own:
+    /// an edge straight from here to where the function begins would be split, and the block for it laid in the way of every call.
+    pub(super) fn go_over(&mut self) {
         let [plain, counted] = Side::ALL.map(|side| self.entry_of(self.id, side));
         let is_other = self.b.ins().icmp(IntCC::NotEqual, plain, counted);
-        let over = self.cold_block();
-        self.b.ins().brif(is_other, over, &[], on, &[]);
+        let (over, stay) = (self.cold_block(), self.cold_block());
+        self.b.ins().brif(is_other, over, &[], stay, &[]);
         self.enter(over);
         let sig = self.own_signature();
         let entry = self.b.func.layout.entry_block().expect("code begins somewhere");
         let args = self.b.block_params(entry).to_vec();
         self.b.ins().return_call_indirect(sig, counted, &args);
+        self.enter(stay);
     }
 
     /// Of the function that callers see, whatever this code is.

@@ -397,7 +397,8 @@ impl<'a> Translator<'a, '_> {
             let over = self.cold_block();
             self.b.ins().brif(is_low, asks, &[], over, &[]);
             self.enter(over);
-            self.go_over(body);
+            self.go_over();
+            self.b.ins().jump(body, &[]);
             self.enter(asks);
         }
         self.call_stub(Stub::Entry, SiteKind::Entry);
