@@ -9,7 +9,7 @@ use profiler::program::Program;
 use profiler::samplers::Parameters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Time};
+use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Reader, Time};
 
 /// More contexts than random programs have.
 const MAX_NODES: u32 = 1 << 22;
@@ -17,6 +17,7 @@ const MAX_NODES: u32 = 1 << 22;
 /// Counts every call.
 pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
     let options = ProfileOptions {
+        reader: Reader::Document,
         parameters: Parameters::exhaustive(),
         structure: StructureKind::Cct,
         max_nodes: MAX_NODES,

@@ -395,10 +395,15 @@ impl TierArg {
         false
     }
 
-    /// Each function has the same machine code to the end.
-    pub fn has_steady_code(self) -> bool {
+    /// Functions become machine code.
+    pub fn has_machine_code(self) -> bool {
+        self != TierArg::Interp
+    }
+
+    /// Functions that have optimized code have code that inlines nothing, too.
+    pub fn keeps_baseline_code(self) -> bool {
         #[cfg(feature = "native")]
-        return matches!(self, TierArg::Baseline | TierArg::Opt);
+        return self == TierArg::Adaptive;
         #[cfg(not(feature = "native"))]
         false
     }

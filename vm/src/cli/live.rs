@@ -7,7 +7,7 @@ use super::run::Tier;
 use super::sampling::{ModeArg, SamplingArgs, TriggerArg};
 #[cfg(feature = "native")]
 use crate::runtime::profiling::Stacks;
-use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Time};
+use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
 use profiler::collect::describe;
@@ -67,6 +67,8 @@ pub enum Counting {
     Calls,
     /// Those that were inlined, too.
     Inlined,
+    /// Each call is counted by code that inlines nothing, for which threads leave optimized code some of the time.
+    Beside,
 }
 
 impl LiveArgs {
@@ -87,6 +89,7 @@ impl LiveArgs {
         };
         self.parameters(mode, tier)?;
         match (self.profile_inlined, tier.inlines()) {
+            (false, _) if self.when(mode, tier)? == When::Beside => Ok(Counting::Beside),
             (false, _) => Ok(Counting::Calls),
             (true, true) => Ok(Counting::Inlined),
             (true, false) => Err("--profile-inlined goes with --tier opt and --tier adaptive: no other tier inlines".into()),
@@ -118,6 +121,7 @@ impl LiveArgs {
             },
             counting: self.when(mode, tier)?,
             seed: self.sampling.seed,
+            reader: Reader::Document,
         };
         Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
     }
@@ -128,14 +132,15 @@ impl LiveArgs {
             && !self.asks_for_source()
             && matches!(self.sampling.trigger, None | Some(TriggerArg::Calls))
             && !matches!(self.sampling.interval, Some(Length::Time(_)));
-        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_steady_code();
+        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_machine_code();
+        let windows = if tier.keeps_baseline_code() { When::Beside } else { When::Windows };
         match self.counting {
             Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".into()),
             Some(CountingArg::Windows) if !can => {
-                Err("--counting windows goes with --clock real, without --profile-inlined, with --tier baseline and --tier opt".into())
+                Err("--counting windows goes with --clock real, without --profile-inlined, and not with --tier interp".into())
             }
-            Some(CountingArg::Windows) => Ok(When::Windows),
-            None if goes && can && mode == ModeArg::Adaptive => Ok(When::Windows),
+            Some(CountingArg::Windows) => Ok(windows),
+            None if goes && can && mode == ModeArg::Adaptive => Ok(windows),
             Some(CountingArg::Always) | None => Ok(When::Always),
         }
     }
@@ -149,6 +154,7 @@ impl LiveArgs {
         let estimator = match self.when(mode, tier)? {
             When::Always => Parameters::estimator(),
             When::Windows => Parameters::windowed_estimator(),
+            When::Beside => Parameters::beside_estimator(),
         };
         let preset = match mode {
             ModeArg::Adaptive if !self.asks_for_source() => self.sampling.estimator(estimator),
@@ -256,11 +262,16 @@ impl Session {
         if ledger.lost > 0 {
             notes.push(format!("{} records fitted to nothing; this is a bug", ledger.lost));
         }
-        if tier.inlines() && counting != Counting::Inlined {
-            notes.push(
+        match counting {
+            Counting::Calls if tier.inlines() => notes.push(
                 "calls that the optimizer inlined are not counted; --profile-inlined counts them, vm profile --check tells their share"
                     .into(),
-            );
+            ),
+            Counting::Beside => notes.push(
+                "in the windows functions run in code that inlines nothing: inlined calls are counted, too, but not in optimized loops that were entered before; and what is told of the time in between is what that code would have called"
+                    .into(),
+            ),
+            Counting::Off | Counting::Calls | Counting::Inlined => {}
         }
         notes
     }
@@ -270,7 +281,7 @@ impl Session {
 #[cfg(feature = "native")]
 fn inlined(ledger: &Ledger, tier: TierArg, counting: Counting) -> Option<Inlined> {
     let Stacks { calls, frames, inlined } = ledger.stacks;
-    let is_asked = tier.inlines() && counting != Counting::Inlined && frames > 0;
+    let is_asked = tier.inlines() && counting == Counting::Calls && frames > 0;
     is_asked.then(|| Inlined { share: 100.0 * inlined as f64 / frames as f64, frames, calls })
 }
 

@@ -333,9 +333,10 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
         level: if args.tier == TierArg::Opt { Level::Optimized } else { Level::Baseline },
         profiling: match counting {
             Counting::Off => Profiling::Off,
-            Counting::Calls => Profiling::Calls,
+            Counting::Calls | Counting::Beside => Profiling::Calls,
             Counting::Inlined => Profiling::Inlined,
         },
+        profile_optimized: counting != Counting::Beside,
         osr: match args.tier {
             _ if args.osr_stress => Osr::Always(leave_loop),
             TierArg::Adaptive => Osr::Installed,
