@@ -77,11 +77,11 @@ knobs! {
     /// Calls in one of these bursts.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Length of a window in which threads leave optimized code for code that counts.
-    BESIDE_LENGTH: u64 = 100_000, "beside-length", "ns", "ours: code that is not optimized takes three times as long, so windows are short and far apart";
+    BESIDE_LENGTH: u64 = 1_000_000, "beside-length", "ns", "ours: a loop of optimized code that was entered before shows nothing of what it has inlined, so most loops must come to their end; code that counts takes three times as long";
     /// Longest time between these windows.
-    BESIDE_GAP: u64 = 40_000_000, "beside-gap", "ns", "ours: a quarter of a percent of the time is windows, which costs half a percent";
+    BESIDE_GAP: u64 = 200_000_000, "beside-gap", "ns", "ours: half a percent of the time is windows, which costs a percent";
     /// The part of the time that the program has run, up to which the next of these windows is put off.
-    BESIDE_PART: f64 = 0.125, "beside-part", "share of the time so far", "ours: when the program begins little is optimized, so windows cost little and tell most";
+    BESIDE_PART: f64 = 1.0, "beside-part", "share of the time so far", "ours: when the program begins little is optimized, so windows cost little and tell most";
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes.

@@ -28,6 +28,21 @@ pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
 }
 
+/// Counts calls in short windows, beside optimized code.
+#[cfg(feature = "native")]
+pub fn guiding(program: Program) -> Result<Arc<Profiler>, String> {
+    let options = ProfileOptions {
+        reader: Reader::Compiler,
+        parameters: Parameters::beside_estimator(),
+        structure: StructureKind::Dcg,
+        max_nodes: MAX_NODES,
+        time: Time::Real,
+        counting: Counting::Beside,
+        seed: 1,
+    };
+    Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
+}
+
 type Call = (Option<CallSiteId>, FuncId);
 
 /// Calls of one run. A context is the one of its caller, by number, and a call.

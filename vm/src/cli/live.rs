@@ -10,8 +10,12 @@ use crate::runtime::profiling::Stacks;
 use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
+#[cfg(feature = "native")]
+use profiler::collect::StructureKind;
 use profiler::collect::describe;
 use profiler::export::{self, Format};
+#[cfg(feature = "native")]
+use profiler::oracle::Kind;
 use profiler::profile::{Meta, Profile, Staleness};
 use profiler::program::Program;
 use profiler::report::{Inlined, Report};
@@ -20,6 +24,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// Contexts of a profile that is for the compiler alone: those of a second, of which it looks for the hot ones.
+#[cfg(feature = "native")]
+const GUIDING_NODES: u32 = 1 << 16;
 
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
@@ -31,13 +39,13 @@ pub struct LiveArgs {
     /// What ticks come from
     #[arg(long, value_enum, default_value_t)]
     pub clock: ClockArg,
-    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows
+    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows, with --tier adaptive in short ones whose code inlines nothing
     #[arg(long, value_enum, value_name = "WHEN")]
     pub counting: Option<CountingArg>,
     /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
     #[arg(long, value_name = "OUT")]
     pub profile_out: Option<PathBuf>,
-    /// An earlier profile, as .json or .folded, for --inline; warns where the program has changed since
+    /// An earlier profile, as .json or .folded, for --inline, with --tier adaptive until there is enough of the run's own; warns where the program has changed since
     #[arg(long, value_name = "FILE")]
     pub profile_in: Option<PathBuf>,
 }
@@ -124,6 +132,21 @@ impl LiveArgs {
             reader: Reader::Document,
         };
         Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
+    }
+
+    /// Who takes samples for the compiler alone.
+    #[cfg(feature = "native")]
+    pub fn guiding(&self, kind: Kind, program: Program) -> Result<Arc<Profiler>, String> {
+        let options = ProfileOptions {
+            parameters: Parameters::beside_estimator(),
+            structure: if kind == Kind::Context { StructureKind::Cct } else { StructureKind::Dcg },
+            max_nodes: GUIDING_NODES,
+            time: Time::Real,
+            counting: When::Beside,
+            seed: self.sampling.seed,
+            reader: Reader::Compiler,
+        };
+        Profiler::new(options, program).map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// When calls are counted.

@@ -41,7 +41,15 @@ impl Queue {
     pub fn new() -> Queue {
         let (sender, receiver) = bounded(CAPACITY);
         let (empty_sender, empty_receiver) = bounded(KEPT);
-        Queue { sender, receiver, empty_sender, empty_receiver, used: Mutex::default(), freed: Condvar::new(), is_abandoned: AtomicBool::new(false) }
+        Queue {
+            sender,
+            receiver,
+            empty_sender,
+            empty_receiver,
+            used: Mutex::default(),
+            freed: Condvar::new(),
+            is_abandoned: AtomicBool::new(false),
+        }
     }
 
     /// A packet without samples.

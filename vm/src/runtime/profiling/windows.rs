@@ -6,7 +6,7 @@
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
 //! time on either side: windows are farther apart where calls are dense, and so phases lose as much where they end as they gain where they begin.
 //!
-//! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, but for the program's beginning, when nothing is optimized yet.
+//! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
 //! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
@@ -87,9 +87,9 @@ impl Schedule {
         Schedule { profiler, engine, random, pace: 0.0, started: now, since: now, gap: Duration::ZERO }
     }
 
-    /// Windows go by time alone.
+    /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
     fn is_beside(&self) -> bool {
-        self.profiler.options().counting == Counting::Beside
+        self.profiler.options().counting == Counting::Beside && self.engine.has_optimized_code()
     }
 
     /// Of a window, in nanoseconds.
@@ -139,11 +139,8 @@ impl Ticks for Schedule {
         let is_open = self.windows().is_open();
         if self.is_beside() {
             let part = tuning::BESIDE_PART * self.started.elapsed().as_nanos() as f64;
-            return match is_open {
-                true if self.gap.is_zero() => self.about(tuning::WINDOW_TURN),
-                true => self.about(tuning::BESIDE_LENGTH),
-                false => self.about((part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP)),
-            };
+            let nanos = if is_open { tuning::BESIDE_LENGTH } else { (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) };
+            return self.about(nanos);
         }
         match (is_open, self.excess() > 1.0) {
             (true, true) => self.about(tuning::WINDOW_LENGTH),
