@@ -81,19 +81,26 @@ fn next(count: &mut u32) -> u32 {
 /// The numbers of another program.
 #[derive(Clone, Default, Debug)]
 pub struct Mapping {
+    /// It is the same program: no names are needed.
+    is_same: bool,
     functions: SecondaryMap<FuncId, PackedOption<FuncId>>,
     sites: SecondaryMap<CallSiteId, PackedOption<CallSiteId>>,
 }
 
 impl Mapping {
+    /// Of a program to itself.
+    pub fn same() -> Mapping {
+        Mapping { is_same: true, ..Mapping::default() }
+    }
+
     /// `None`: it is gone.
     pub fn function(&self, id: FuncId) -> Option<FuncId> {
-        self.functions[id].expand()
+        if self.is_same { Some(id) } else { self.functions[id].expand() }
     }
 
     /// `None`: it is gone.
     pub fn site(&self, id: CallSiteId) -> Option<CallSiteId> {
-        self.sites[id].expand()
+        if self.is_same { Some(id) } else { self.sites[id].expand() }
     }
 }
 

@@ -76,6 +76,14 @@ knobs! {
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: two thousand bursts a second";
     /// Calls in one of these bursts.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
+    /// Length of a window in which threads leave optimized code for code that counts.
+    BESIDE_LENGTH: u64 = 1_000_000, "beside-length", "ns", "ours: a loop of optimized code that was entered before shows nothing of what it has inlined, so most loops must come to their end; code that counts takes three times as long";
+    /// Longest time between these windows.
+    BESIDE_GAP: u64 = 200_000_000, "beside-gap", "ns", "ours: half a percent of the time is windows, which costs a percent";
+    /// The part of the time that the program has run, up to which the next of these windows is put off.
+    BESIDE_PART: f64 = 1.0, "beside-part", "share of the time so far", "ours: when the program begins little is optimized, so windows cost little and tell most";
+    /// Calls from burst to burst in these windows, in the mean.
+    BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes.
     COUNT_COST: f64 = 0.35, "count-cost", "ns", "ours: on the samples that call most, baseline tier";
 
@@ -141,6 +149,10 @@ knobs! {
 
     /// Samples of a context from which its own distribution is used.
     INLINE_CONTEXT_SAMPLES: u64 = 20, "inline-context-samples", "samples", "ours: shares are then sure to a tenth";
+    /// Samples from which a profile is asked at all.
+    INLINE_LEAST_SAMPLES: u64 = 1_000, "inline-least-samples", "samples", "ours: thirty bursts in windows, the first milliseconds of a program that calls much";
+    /// Standard errors between a call's share and the one at which the decision flips, from which a function is compiled again for it.
+    INLINE_SURE: f64 = 2.0, "inline-sure", "standard errors", "ours: one of twenty is then due to chance";
     /// Samples of a call site from which its receivers are known.
     INLINE_GUARD_SAMPLES: u64 = 10, "inline-guard-samples", "samples", "ours: a receiver of 90 % is then not one of 40 %";
     /// A receiver with this share of its site's calls is tested for.

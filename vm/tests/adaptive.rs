@@ -159,3 +159,71 @@ fn forcing_goes_with_the_tier() {
     let (code, _, errors) = folder.run("--tier opt --adapt-stress 1");
     assert_eq!((code, errors.as_str()), (Some(2), "error: --adapt-stress goes with --tier adaptive\n"));
 }
+
+/// Long enough for much to be compiled.
+fn long_phases() -> String {
+    PHASES.replace("150", "40000")
+}
+
+/// Policies that ask a profile need none from outside, and whoever takes the run's samples: what the program prints is the same.
+#[test]
+fn policies_ask_the_profile_of_the_run_itself() {
+    let folder = Folder::with_program("own", &long_phases());
+    let plain = folder.run("--tier baseline");
+    assert_eq!(plain.0, Some(0), "{}", plain.2);
+    same(&folder, "--tier baseline --profile exhaustive --profile-out profile.json", &plain);
+    for options in [
+        "",
+        "--inline dynamic",
+        "--inline weak-static --nursery 64k",
+        "--inline context",
+        "--inline context --profile-in profile.json",
+        "--inline static",
+        "--inline none",
+    ] {
+        same(&folder, &format!("--tier adaptive {options}"), &plain);
+    }
+    for mode in ["adaptive", "estimator", "cbs", "exhaustive --profile-inlined", "adaptive --clock calls"] {
+        folder.profile(&format!("--tier adaptive --profile {mode}"), &plain);
+    }
+    let (code, _, errors) = folder.run("--tier adaptive --adapt-stress 1 --inline dynamic");
+    assert!(code == Some(2) && errors.contains("hint: make one by"), "where all is forced nothing depends on when: {errors}");
+}
+
+/// The machine says when something is compiled; whatever it was, the rows are there.
+#[test]
+fn statistics_tell_what_was_compiled_again() {
+    let folder = Folder::with_program("again", &long_phases());
+    let (code, _, errors) = folder.run("--tier adaptive --stats");
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(stat(&errors, "adaptive.again") <= stat(&errors, "adaptive.functions"), "{errors}");
+}
+
+/// The same from beginning to end.
+const STEADY: &str = "
+fun leaf(n: Int): Int = n * 3 % 7
+fun twig(n: Int): Int = leaf(n) + leaf(n + 1)
+fun branch(n: Int): Int {
+    var sum = 0
+    for i in 0..<50 { sum += twig(n + i) % 5 }
+    return sum + leaf(n)
+}
+fun main() {
+    var sum = 0
+    for n in 0..<60000 { sum = (sum + branch(n)) % 1000003 }
+    println(sum)
+}
+";
+
+/// What optimized code has inlined is in the profile all the same, and what it is checked against has it, too.
+#[test]
+fn windows_beside_optimized_code() {
+    let folder = Folder::with_program("beside", STEADY);
+    let options = ["--tier", "adaptive", "--profile", "adaptive", "--inline", "static", "--check", "--quiet", "--json"];
+    let (code, printed, errors) = running::streams(&folder.vm(&[&["profile", "program.lang"], &options[..]].concat()));
+    assert_eq!(code, Some(0), "{errors}");
+    let report: serde_json::Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let overlap = report["accuracy"]["edges"]["overlap"].as_f64();
+    assert!(overlap.is_some_and(|overlap| overlap > 50.0), "{report}");
+    assert_eq!(report["unseen"], serde_json::Value::Null, "{report}");
+}

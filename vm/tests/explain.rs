@@ -91,7 +91,7 @@ fn of_plan(plan: &Value, explanation: &Value) -> BTreeSet<Told> {
 #[test]
 fn the_trees_agree_with_the_plan() {
     let folder = folder("explain-plan");
-    good(&folder, &["run", "coins.lang", "--profile", "exhaustive", "--profile-out", "p.json"]);
+    good(&folder, &["run", "coins.lang", "--tier", "baseline", "--profile", "exhaustive", "--profile-out", "p.json"]);
     for policy in ["cost-benefit", "context", "dynamic"] {
         good(&folder, &["run", "--tier", "opt", "--inline", policy, "--profile-in", "p.json", "--plan-out", "plan.json", "coins.lang"]);
         let plan: Value = serde_json::from_str(&folder.text("plan.json")).unwrap();

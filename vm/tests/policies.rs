@@ -79,7 +79,7 @@ fn what_follows_a_plan_is_the_same_code() {
     let [profile, plan, again] = ["p.json", "plan.json", "again.json"].map(|name| folder.path(name));
     for name in ["expression_tree", "event_simulation", "word_count"] {
         let file = sample(&format!("{name}.lang"));
-        let printed = good(&["run", &file, "--profile", "adaptive", "--clock", "calls", "--profile-out", &profile]);
+        let printed = good(&["run", &file, "--tier", "baseline", "--profile", "adaptive", "--clock", "calls", "--profile-out", &profile]);
         for policy in ["static", "weak-static", "cost-benefit", "context"] {
             let what = format!("{name} {policy}");
             let by_policy = match policy {
@@ -109,7 +109,7 @@ fn what_follows_a_plan_is_the_same_code() {
 fn decisions_by_a_profile_say_what_it_knows() {
     let folder = Folder::new("evidence");
     let (file, profile) = (sample("expression_tree.lang"), folder.path("p.json"));
-    good(&["run", &file, "--profile", "exhaustive", "--profile-out", &profile]);
+    good(&["run", &file, "--tier", "baseline", "--profile", "exhaustive", "--profile-out", &profile]);
     let of = |policy| good(&["dump", "--stage", "inline", "--inline", policy, "--profile-in", &profile, &file]);
     let evidence = |text: &str| text.lines().filter(|line| line.contains(" of all calls; ")).map(str::to_owned).collect::<Vec<_>>();
     for (policy, quantity) in [("dynamic", "callee size (instructions): "), ("cost-benefit", "by instruction of growth: ")] {
@@ -133,6 +133,8 @@ fn a_policy_without_a_profile_says_how_to_make_one() {
             );
             assert!(error.contains(&format!("--inline {policy} decides by a profile")) && error.ends_with(&hint), "{error}");
         }
+        let printed = good(&["run", "--tier", "interp", &file]);
+        assert_eq!(good(&["run", "--inline", policy, &file]), printed, "the adaptive tier asks the run's own");
     }
     let missing = refused(&["run", "--tier", "opt", "--inline", "context", "--profile-in", "/nowhere/p.json", &file]);
     assert!(missing.contains("/nowhere/p.json"), "{missing}");
@@ -176,7 +178,7 @@ fn documents_of_an_earlier_program_hold_for_what_is_left_with_a_warning() {
     let folder = Folder::new("stale");
     let (file, plan, profile) = (folder.write("p.lang", PROGRAM), folder.path("plan.json"), folder.path("profile.json"));
     let printed = good(&["run", "--tier", "opt", "--plan-out", &plan, &file]);
-    good(&["run", "--profile", "exhaustive", "--profile-out", &profile, &file]);
+    good(&["run", "--tier", "baseline", "--profile", "exhaustive", "--profile-out", &profile, &file]);
     folder.write("p.lang", &PROGRAM.replace("gone", "new"));
     for flags in [vec!["--plan-in", &plan], vec!["--inline", "context", "--profile-in", &profile]] {
         for command in [&["run", "--tier", "opt"][..], &["dump", "--stage", "inline"]] {

@@ -37,8 +37,10 @@ fun main() {
 }
 "#;
 
+/// In baseline code, where each call is made, unless the options say otherwise.
 fn vm(command: &str, source: &Path, options: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(source).args(options).output().unwrap()
+    let tier: &[&str] = if options.contains(&"--tier") { &[] } else { &["--tier", "baseline"] };
+    Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(source).args(tier).args(options).output().unwrap()
 }
 
 /// Standard output and error of a run that must end well.

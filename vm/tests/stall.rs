@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use vm::diag::Diagnostics;
 use vm::runtime::native::NativeEngine;
-use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Time, start_organizer};
+use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Reader, Time, start_organizer};
 use vm::runtime::{End, Output, Runtime, RuntimeOptions, names};
 use vm::sema::{self, Scope};
 use vm::source::SourceMap;
@@ -51,6 +51,7 @@ fn start(parameters: Parameters) -> Run {
     let module = program.and_then(|mut program| vm::lower::lower(&mut program, &map, &mut errors));
     let module = Arc::new(module.unwrap_or_else(|| panic!("{}", errors.render(&map, false))));
     let options = ProfileOptions {
+        reader: Reader::Document,
         parameters,
         structure: StructureKind::Cct,
         max_nodes: 1000,

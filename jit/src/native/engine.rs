@@ -171,8 +171,8 @@ impl Engine {
         if let Some(entry) = self.installed(func) {
             return Ok(entry);
         }
-        // The version that is to run now; the other one is made when it is to run.
-        let profiling = if self.versions().is_plain { Profiling::Off } else { self.options.profiling };
+        // The version that is to run now; the other one is made when it is to run. Where optimized code does not count, all other code does, always.
+        let profiling = if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
         let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
         let version = version.inspect_err(|error| self.versions().failures.push(error.clone()))?;
         let mut versions = self.versions();
@@ -225,7 +225,8 @@ impl Engine {
         if level == Level::Optimized && !self.options.profile_optimized { Profiling::Off } else { self.options.profiling }
     }
 
-    /// Compiles what functions that are there lack: code without what [`Options::profiling`] adds, or code with it, for [`Engine::count_calls`]. What cannot be compiled again has one version.
+    /// Compiles what functions that are there lack: code without what [`Options::profiling`] adds, or code with it, for [`Engine::count_calls`]. What cannot be compiled again has one version, and so has what is not optimized where
+    /// [`Options::profile_optimized`] is off.
     pub fn complete_twins(&self) {
         let mut made = Vec::new();
         for i in 0.. {
@@ -234,6 +235,7 @@ impl Engine {
             let own = &self.module.funcs[twins.func];
             let (level, body, profiling) = match twins {
                 Twins { plain: Some(_), counted: Some(_), .. } => continue,
+                Twins { counted: Some(_), .. } if !self.options.profile_optimized => continue,
                 Twins { counted: Some(counted), ref body, .. } => (counted.level, body.as_deref().unwrap_or(own), Profiling::Off),
                 Twins { counted: None, .. } => (self.options.level, own, self.options.profiling),
             };

@@ -150,10 +150,13 @@ pub struct Evidence {
 impl InlineDecision {
     /// The question, if the decision has kept it with its evidence.
     pub fn facts(&self) -> Option<CallSiteFacts<'_>> {
-        let facts = self.evidence.as_ref()?.facts;
-        let FactNumbers { recursion, loop_depth, below_hottest, callers, is_cold, .. } = facts;
-        let FactNumbers { constant_args, fresh_args, deciding_args, known_class_args, closure_args, .. } = facts;
-        Some(CallSiteFacts {
+        Some(self.facts_with(self.evidence.as_ref()?.facts))
+    }
+
+    pub(super) fn facts_with(&self, numbers: FactNumbers) -> CallSiteFacts<'_> {
+        let FactNumbers { recursion, loop_depth, below_hottest, callers, is_cold, .. } = numbers;
+        let FactNumbers { constant_args, fresh_args, deciding_args, known_class_args, closure_args, .. } = numbers;
+        CallSiteFacts {
             site: self.site,
             root: self.root,
             callee: self.callee,
@@ -171,6 +174,6 @@ impl InlineDecision {
             closure_args,
             callers,
             is_cold,
-        })
+        }
     }
 }

@@ -62,7 +62,17 @@ impl ProfileOracle {
         ProfileOracle { policy, profile }
     }
 
-    fn judge(&self, facts: &CallSiteFacts<'_>) -> (Seen, Judgement) {
+    /// Who judges.
+    pub fn policy(&self) -> &dyn Policy {
+        &*self.policy
+    }
+
+    /// What it is judged by.
+    pub fn profile(&self) -> &ProfileView {
+        &self.profile
+    }
+
+    pub(super) fn judge(&self, facts: &CallSiteFacts<'_>) -> (Seen, Judgement) {
         let seen = self.policy.look(&self.profile, facts);
         (seen, self.policy.judge(facts, &seen))
     }

@@ -11,7 +11,7 @@ use super::evidence::Seen;
 use crate::collect::{CollectError, Collector};
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
-use crate::matching::Names;
+use crate::matching::{Mapping, Names};
 use crate::profile::{Label, Meta, Profile};
 use crate::program::Program;
 use crate::tuning;
@@ -127,8 +127,16 @@ impl ProfileView {
     /// What a profile says of the program `now`. What the program no longer has counts in the total only; [`Staleness`](crate::profile::Staleness) can name it.
     /// Contexts whose nodes are functions say nothing of call sites and are left out.
     pub fn new(profile: &Profile, now: &Program) -> ProfileView {
+        ProfileView::mapped(profile, now, &Names::of(profile.program()).find_in(now))
+    }
+
+    /// What a profile says of its own program, whose names it need not have.
+    pub fn of_own(profile: &Profile) -> ProfileView {
+        ProfileView::mapped(profile, profile.program(), &Mapping::same())
+    }
+
+    fn mapped(profile: &Profile, now: &Program, mapping: &Mapping) -> ProfileView {
         let program = profile.program();
-        let mapping = Names::of(program).find_in(now);
         let mut view = ProfileView::default();
         for (site, known) in &now.sites {
             view.callers[site] = Some(known.caller).into();
@@ -152,7 +160,7 @@ impl ProfileView {
             }
         }
         view.receivers.values_mut().for_each(|receivers| sort(receivers));
-        view.contexts = profile.contexts().and_then(|contexts| ContextIndex::new(contexts, program, &mapping));
+        view.contexts = profile.contexts().and_then(|contexts| ContextIndex::new(contexts, program, mapping));
         view
     }
 
@@ -161,7 +169,7 @@ impl ProfileView {
     /// # Errors
     /// A sample had an edge that the program does not have.
     pub fn of_collector(collector: &Collector, now: &Program, calls: u64) -> Result<ProfileView, CollectError> {
-        Ok(ProfileView::new(&collector.profile(Meta::default(), now.clone(), calls)?, now))
+        Ok(ProfileView::of_own(&collector.profile(Meta::default(), now.clone(), calls)?))
     }
 
     /// Of all edges, those too that the program no longer has.

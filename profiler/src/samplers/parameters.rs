@@ -146,6 +146,11 @@ impl Parameters {
         Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean: tuning::WINDOW_MEAN }, burst: tuning::WINDOW_BURST })
     }
 
+    /// The same in windows that are short since code that counts is slower.
+    pub const fn beside_estimator() -> Parameters {
+        Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean: tuning::BESIDE_MEAN }, burst: tuning::WINDOW_BURST })
+    }
+
     /// Our own with a timer: a burst of 8 in every interval of 0.2 ms, at a random call of it.
     pub const fn timed_estimator() -> Parameters {
         Parameters::new(Mode::Estimator { trigger: Trigger::Timer(Start::Random), burst: tuning::ESTIMATOR_BURST })

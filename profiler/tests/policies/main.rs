@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod context;
+mod fallback;
 mod plans;
 mod robust;
 mod rules;

@@ -9,7 +9,7 @@ use profiler::program::Program;
 use profiler::samplers::Parameters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Time};
+use vm::runtime::profiling::{Counting, ProfileOptions, Profiler, Reader, Time};
 
 /// More contexts than random programs have.
 const MAX_NODES: u32 = 1 << 22;
@@ -17,11 +17,27 @@ const MAX_NODES: u32 = 1 << 22;
 /// Counts every call.
 pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
     let options = ProfileOptions {
+        reader: Reader::Document,
         parameters: Parameters::exhaustive(),
         structure: StructureKind::Cct,
         max_nodes: MAX_NODES,
         time: Time::Real,
         counting: Counting::Always,
+        seed: 1,
+    };
+    Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
+}
+
+/// Counts calls in short windows, beside optimized code.
+#[cfg(feature = "native")]
+pub fn guiding(program: Program) -> Result<Arc<Profiler>, String> {
+    let options = ProfileOptions {
+        reader: Reader::Compiler,
+        parameters: Parameters::beside_estimator(),
+        structure: StructureKind::Dcg,
+        max_nodes: MAX_NODES,
+        time: Time::Real,
+        counting: Counting::Beside,
         seed: 1,
     };
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())

@@ -19,6 +19,7 @@ use jit::native::{Level, Osr, Profiling};
 use jit::opt::osr::enter_at;
 use jit::opt::{self, Pass, PassSet, Probes};
 use profiler::oracle::{Oracle, StaticOracle};
+use profiler::program::Program;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use vm::diag::Diagnostics;
 use vm::runtime::adaptive::Controller;
 #[cfg(feature = "native")]
 use vm::runtime::native::NativeEngine;
+use vm::runtime::profiling::Profiler;
 #[cfg(feature = "native")]
 use vm::runtime::profiling::start_organizer;
 use vm::runtime::{End, Engine, ExitStatus, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
@@ -57,6 +59,9 @@ enum Tier {
     /// Functions and loops are compiled anew, by a policy that is another one each time, at yield points that follow from this seed; what was replaced is freed at others.
     #[cfg(feature = "native")]
     Adaptive(u64),
+    /// The same, and in short windows threads run code that counts calls, for a profile that is for the compiler alone.
+    #[cfg(feature = "native")]
+    Guided(u64),
     /// The interpreter counts every call; the others must find the same.
     #[cfg(feature = "native")]
     ProfiledInterp,
@@ -82,7 +87,7 @@ impl Tier {
             #[cfg(feature = "native")]
             Tier::Baseline | Tier::Osr | Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr => None,
             #[cfg(feature = "native")]
-            Tier::Adaptive(_) | Tier::ProfiledAdaptive(_) => None,
+            Tier::Adaptive(_) | Tier::Guided(_) | Tier::ProfiledAdaptive(_) => None,
             #[cfg(feature = "native")]
             Tier::Opt | Tier::ProfiledOpt => Some(PassSet::ALL),
         }
@@ -98,11 +103,19 @@ impl Tier {
         false
     }
 
+    fn profiler(self, program: impl FnOnce() -> Program) -> Result<Option<Arc<Profiler>>, String> {
+        match self {
+            #[cfg(feature = "native")]
+            Tier::Guided(_) => counts::guiding(program()).map(Some),
+            _ => self.is_profiled().then(|| counts::profiler(program())).transpose(),
+        }
+    }
+
     /// That decides what is compiled anew, and when.
     #[cfg(feature = "native")]
     fn seed(self) -> Option<u64> {
         match self {
-            Tier::Adaptive(seed) | Tier::ProfiledAdaptive(seed) => Some(seed),
+            Tier::Adaptive(seed) | Tier::Guided(seed) | Tier::ProfiledAdaptive(seed) => Some(seed),
             _ => None,
         }
     }
@@ -130,7 +143,12 @@ const TIERS: &[Tier] = &[
 /// What is compiled anew while the program runs depends on the seed, and on whether there are collections.
 #[cfg(feature = "native")]
 fn adaptive(seed: u64) -> Vec<(Tier, u32)> {
-    vec![(Tier::Adaptive(mix(seed, 0)), 0), (Tier::Adaptive(mix(seed, 1)), 7)]
+    vec![
+        (Tier::Adaptive(mix(seed, 0)), 0),
+        (Tier::Adaptive(mix(seed, 1)), 7),
+        (Tier::Guided(mix(seed, 3)), 0),
+        (Tier::Guided(mix(seed, 4)), 7),
+    ]
 }
 
 #[cfg(not(feature = "native"))]
@@ -204,7 +222,7 @@ fn optimize(module: &Module, oracle: &dyn Oracle, passes: PassSet, probes: Probe
 }
 
 fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) -> Result<(Outcome, Counts), String> {
-    let profiler = tier.is_profiled().then(|| counts::profiler(names::program(&module, map))).transpose()?;
+    let profiler = tier.profiler(|| names::program(&module, map))?;
     let layout = Arc::new(Layout::new(&module));
     let ((output, printed), (errors, complained)) = (Output::buffer(), Output::buffer());
     #[cfg(feature = "native")]
@@ -236,7 +254,7 @@ fn run(map: &Arc<SourceMap>, module: Arc<Module>, tier: Tier, gc_stress: u32) ->
         return Err(format!("still running after {} s", TIME_LIMIT.as_secs()));
     }
     let text = |bytes: &std::sync::Mutex<Vec<u8>>| String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned();
-    let counts = profiler.map(|profiler| Counts::of(&profiler)).transpose()?.unwrap_or_default();
+    let counts = profiler.filter(|_| tier.is_profiled()).map(|profiler| Counts::of(&profiler)).transpose()?.unwrap_or_default();
     Ok((Outcome { output: text(&printed), errors: text(&complained), status }, counts))
 }
 
@@ -271,18 +289,19 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
         return Ok(Started::interpreter(runtime));
     }
     let profiling = match tier {
-        Tier::ProfiledBaseline | Tier::ProfiledOsr => Profiling::Calls,
+        Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::Guided(_) => Profiling::Calls,
         Tier::ProfiledOpt | Tier::ProfiledAdaptive(_) => Profiling::Inlined,
         _ => Profiling::Off,
     };
     let level = if tier.passes().is_some() { Level::Optimized } else { Level::Baseline };
     let osr = match tier {
         Tier::Osr | Tier::ProfiledOsr => Osr::Always(|module, func, block| enter_at(module, &module.funcs[func], block)),
-        Tier::Adaptive(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
+        Tier::Adaptive(_) | Tier::Guided(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
         _ => Osr::Off,
     };
     let inline_alloc = gc_stress == 0;
-    let options = jit::native::Options { inline_alloc, level, profiling, osr, verify: true, ..Default::default() };
+    let profile_optimized = !matches!(tier, Tier::Guided(_));
+    let options = jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, verify: true, ..Default::default() };
     let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
     let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
     let compiler = tier.seed().map(|seed| adapting::start(runtime, &engine, seed, tier.probes())).transpose();

@@ -320,7 +320,9 @@ pub struct DumpArgs {
 /// What goes with the optimizer.
 #[derive(Args, Clone, Default, PartialEq, Debug)]
 pub struct OptArgs {
-    /// Which calls the optimizer replaces by the code they go to, by default static; dynamic and all behind it decide by the profile that --profile-in names
+    /// Which calls the optimizer replaces by the code they go to; dynamic and all behind it decide by a profile
+    ///
+    /// With --tier adaptive it is the profile of the run itself as it grows, after that of --profile-in if there is one, and the default is cost-benefit. Everywhere else it is the profile that --profile-in names, and the default is static.
     #[arg(long, value_enum)]
     pub inline: Option<InlineArg>,
     /// Decide about each call as this plan does; warns where the program has changed since
@@ -395,16 +397,29 @@ impl TierArg {
         false
     }
 
-    /// Each function has the same machine code to the end.
-    pub fn has_steady_code(self) -> bool {
+    /// Functions become machine code.
+    pub fn has_machine_code(self) -> bool {
+        self != TierArg::Interp
+    }
+
+    /// Functions that have optimized code have code that inlines nothing, too.
+    pub fn keeps_baseline_code(self) -> bool {
         #[cfg(feature = "native")]
-        return matches!(self, TierArg::Baseline | TierArg::Opt);
+        return self == TierArg::Adaptive;
         #[cfg(not(feature = "native"))]
         false
     }
 
     /// Without --tier.
     pub fn best() -> Self {
+        #[cfg(feature = "native")]
+        return TierArg::Adaptive;
+        #[cfg(not(feature = "native"))]
+        TierArg::Interp
+    }
+
+    /// The fastest one that inlines nothing: each call is made, and a profile has them all.
+    pub fn without_inlining() -> Self {
         #[cfg(feature = "native")]
         return TierArg::Baseline;
         #[cfg(not(feature = "native"))]

@@ -7,11 +7,15 @@ use super::run::Tier;
 use super::sampling::{ModeArg, SamplingArgs, TriggerArg};
 #[cfg(feature = "native")]
 use crate::runtime::profiling::Stacks;
-use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Time};
+use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
+#[cfg(feature = "native")]
+use profiler::collect::StructureKind;
 use profiler::collect::describe;
 use profiler::export::{self, Format};
+#[cfg(feature = "native")]
+use profiler::oracle::Kind;
 use profiler::profile::{Meta, Profile, Staleness};
 use profiler::program::Program;
 use profiler::report::{Inlined, Report};
@@ -20,6 +24,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// Contexts of a profile that is for the compiler alone: those of a second, of which it looks for the hot ones.
+#[cfg(feature = "native")]
+const GUIDING_NODES: u32 = 1 << 16;
 
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
@@ -31,13 +39,13 @@ pub struct LiveArgs {
     /// What ticks come from
     #[arg(long, value_enum, default_value_t)]
     pub clock: ClockArg,
-    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows
+    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows, with --tier adaptive in short ones whose code inlines nothing
     #[arg(long, value_enum, value_name = "WHEN")]
     pub counting: Option<CountingArg>,
     /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
     #[arg(long, value_name = "OUT")]
     pub profile_out: Option<PathBuf>,
-    /// An earlier profile, as .json or .folded, for --inline; warns where the program has changed since
+    /// An earlier profile, as .json or .folded, for --inline, with --tier adaptive until there is enough of the run's own; warns where the program has changed since
     #[arg(long, value_name = "FILE")]
     pub profile_in: Option<PathBuf>,
 }
@@ -67,6 +75,8 @@ pub enum Counting {
     Calls,
     /// Those that were inlined, too.
     Inlined,
+    /// Each call is counted by code that inlines nothing, for which threads leave optimized code some of the time.
+    Beside,
 }
 
 impl LiveArgs {
@@ -87,6 +97,7 @@ impl LiveArgs {
         };
         self.parameters(mode, tier)?;
         match (self.profile_inlined, tier.inlines()) {
+            (false, _) if self.when(mode, tier)? == When::Beside => Ok(Counting::Beside),
             (false, _) => Ok(Counting::Calls),
             (true, true) => Ok(Counting::Inlined),
             (true, false) => Err("--profile-inlined goes with --tier opt and --tier adaptive: no other tier inlines".into()),
@@ -118,8 +129,24 @@ impl LiveArgs {
             },
             counting: self.when(mode, tier)?,
             seed: self.sampling.seed,
+            reader: Reader::Document,
         };
         Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
+    }
+
+    /// Who takes samples for the compiler alone.
+    #[cfg(feature = "native")]
+    pub fn guiding(&self, kind: Kind, program: Program) -> Result<Arc<Profiler>, String> {
+        let options = ProfileOptions {
+            parameters: Parameters::beside_estimator(),
+            structure: if kind == Kind::Context { StructureKind::Cct } else { StructureKind::Dcg },
+            max_nodes: GUIDING_NODES,
+            time: Time::Real,
+            counting: When::Beside,
+            seed: self.sampling.seed,
+            reader: Reader::Compiler,
+        };
+        Profiler::new(options, program).map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// When calls are counted.
@@ -128,14 +155,15 @@ impl LiveArgs {
             && !self.asks_for_source()
             && matches!(self.sampling.trigger, None | Some(TriggerArg::Calls))
             && !matches!(self.sampling.interval, Some(Length::Time(_)));
-        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_steady_code();
+        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_machine_code();
+        let windows = if tier.keeps_baseline_code() { When::Beside } else { When::Windows };
         match self.counting {
             Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".into()),
             Some(CountingArg::Windows) if !can => {
-                Err("--counting windows goes with --clock real, without --profile-inlined, with --tier baseline and --tier opt".into())
+                Err("--counting windows goes with --clock real, without --profile-inlined, and not with --tier interp".into())
             }
-            Some(CountingArg::Windows) => Ok(When::Windows),
-            None if goes && can && mode == ModeArg::Adaptive => Ok(When::Windows),
+            Some(CountingArg::Windows) => Ok(windows),
+            None if goes && can && mode == ModeArg::Adaptive => Ok(windows),
             Some(CountingArg::Always) | None => Ok(When::Always),
         }
     }
@@ -149,6 +177,7 @@ impl LiveArgs {
         let estimator = match self.when(mode, tier)? {
             When::Always => Parameters::estimator(),
             When::Windows => Parameters::windowed_estimator(),
+            When::Beside => Parameters::beside_estimator(),
         };
         let preset = match mode {
             ModeArg::Adaptive if !self.asks_for_source() => self.sampling.estimator(estimator),
@@ -256,11 +285,16 @@ impl Session {
         if ledger.lost > 0 {
             notes.push(format!("{} records fitted to nothing; this is a bug", ledger.lost));
         }
-        if tier.inlines() && counting != Counting::Inlined {
-            notes.push(
+        match counting {
+            Counting::Calls if tier.inlines() => notes.push(
                 "calls that the optimizer inlined are not counted; --profile-inlined counts them, vm profile --check tells their share"
                     .into(),
-            );
+            ),
+            Counting::Beside => notes.push(
+                "in the windows functions run in code that inlines nothing: inlined calls are counted, too, but not in optimized loops that were entered before; and what is told of the time in between is what that code would have called"
+                    .into(),
+            ),
+            Counting::Off | Counting::Calls | Counting::Inlined => {}
         }
         notes
     }
@@ -270,7 +304,7 @@ impl Session {
 #[cfg(feature = "native")]
 fn inlined(ledger: &Ledger, tier: TierArg, counting: Counting) -> Option<Inlined> {
     let Stacks { calls, frames, inlined } = ledger.stacks;
-    let is_asked = tier.inlines() && counting != Counting::Inlined && frames > 0;
+    let is_asked = tier.inlines() && counting == Counting::Calls && frames > 0;
     is_asked.then(|| Inlined { share: 100.0 * inlined as f64 / frames as f64, frames, calls })
 }
 

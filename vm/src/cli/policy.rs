@@ -12,6 +12,10 @@ use profiler::program::Program;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What the adaptive tier goes by if nobody says otherwise.
+#[cfg(feature = "native")]
+const ADAPTIVE: Kind = Kind::CostBenefit;
+
 pub struct Policy {
     pub oracle: Box<dyn Oracle>,
     /// As plans say where they come from.
@@ -42,6 +46,13 @@ impl OptArgs {
 
     pub fn asks_profile(&self) -> bool {
         self.plan_in.is_none() && self.policy().asks_profile()
+    }
+
+    /// Of the adaptive tier: the policy that decides by the run's own profile; `None` where none does.
+    #[cfg(feature = "native")]
+    pub fn live_policy(&self) -> Option<Kind> {
+        let kind = self.inline.map_or(ADAPTIVE, InlineArg::kind);
+        (self.plan_in.is_none() && kind.policy().is_some()).then_some(kind)
     }
 
     /// Whether functions and call sites are looked up by what they are called.

@@ -3,7 +3,7 @@
 //! In: a program. Out: its own output, then the report on stdout, beginning with a line of its own; the profile as a file where that is asked for. The exit code is the program's.
 
 use super::args::{ProfileArgs, RunArgs};
-use super::live::{self, LiveArgs, Profiled};
+use super::live::{self, Counting, LiveArgs, Profiled};
 use super::run::{Finished, Refused, Shown, execute};
 use super::sampling::ModeArg;
 use super::text;
@@ -42,10 +42,11 @@ fn report(args: &ProfileArgs, finished: Finished) -> u8 {
 
 /// Compares with a run in which each call is counted, and where calls were inlined and not counted, tells how many.
 fn check(args: &RunArgs, code: u8, report: &mut Report, profile: &Profile) -> Result<(), Refused> {
-    let exact = exhaustive(args, args.live.profile_inlined, code, report)?;
+    let sees_inlined = args.live.counting(args.tier)? != Counting::Calls;
+    let exact = exhaustive(args, sees_inlined, code, report)?;
     let accuracy = Accuracy::new(profile, &exact, &DiffOptions::default().thresholds).map_err(|error| error.to_string())?;
     report.accuracy = Some(accuracy);
-    if args.tier.inlines() && !args.live.profile_inlined {
+    if args.tier.inlines() && !sees_inlined {
         let all = exhaustive(args, true, code, report)?.dcg_total();
         report.unseen = (all > 0.0).then(|| 100.0 * (1.0 - exact.dcg_total() / all).max(0.0));
     }

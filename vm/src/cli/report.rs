@@ -37,6 +37,7 @@ pub fn stats(times: &[(&'static str, Duration)], optimized: Option<&Optimized>, 
 pub fn adaptive(summary: &Summary) -> String {
     let mut out = String::new();
     row(&mut out, "adaptive.functions", &summary.functions.to_string(), "functions compiled with optimization");
+    row(&mut out, "adaptive.again", &summary.again.to_string(), "of these, compiled anew since the profile had moved");
     row(&mut out, "adaptive.loops", &summary.loops.to_string(), "loops compiled for calls that stood in them");
     row(&mut out, "adaptive.refused", &summary.refused.to_string(), "functions and loops for which there can be no such code");
     row(&mut out, "adaptive.time", &millis(summary.time.as_nanos() as u64), "that the compile thread has worked beside the program");

@@ -12,9 +12,11 @@ use super::optimize::Job;
 use super::run_stats::RunStats;
 use super::{live, report, text};
 #[cfg(feature = "native")]
-use crate::runtime::adaptive::{self, Adaptive, Controller, Pace};
+use crate::runtime::adaptive::{self, Adaptive, Controller, Guide, Pace};
 #[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
+#[cfg(feature = "native")]
+use crate::runtime::profiling::Profiler;
 use crate::runtime::{Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
 use crate::source::SourceMap;
 #[cfg(feature = "native")]
@@ -29,7 +31,7 @@ use jit::opt::osr::enter_at;
 #[cfg(feature = "native")]
 use jit::opt::{self, Probes};
 #[cfg(feature = "native")]
-use profiler::oracle::{NoInlining, Oracle};
+use profiler::oracle::{Kind, NoInlining, Oracle, ProfileView};
 use profiler::profile::Profile;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -121,10 +123,15 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let (module, optimized) = optimize(module, &map, args, counting, earlier.as_ref(), shown)?;
     let profiler = args.live.profiler(args.tier, || names::program(&module, &map))?;
     #[cfg(feature = "native")]
+    let guiding = match live_policy(args).filter(|_| profiler.is_none()) {
+        Some(kind) => Some(args.live.guiding(kind, names::numbers(&module))?),
+        None => None,
+    };
+    #[cfg(feature = "native")]
     let inlining = match args.tier {
         TierArg::Adaptive => {
             let job = job(&map, args, counting, earlier.as_ref(), shown);
-            Some((job.oracle(&module)?, job.options()))
+            Some((policy(args, &job, &module, profiler.as_ref().or(guiding.as_ref()))?, job.options()))
         }
         _ => None,
     };
@@ -132,10 +139,19 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let layout = Arc::new(Layout::new(&module));
     let options = RuntimeOptions { profiler: profiler.clone(), ..options(args, shown) };
     #[cfg(feature = "native")]
+    let options = RuntimeOptions { profiler: options.profiler.or(guiding.clone()), ..options };
+    #[cfg(feature = "native")]
     let options = RuntimeOptions { adaptive: adaptive(args)?, ..options };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
-    let engine = engine(args, &runtime, ahead, counting)?;
+    #[cfg(feature = "native")]
+    let coded = if guiding.is_some() { Counting::Beside } else { counting };
+    #[cfg(not(feature = "native"))]
+    let coded = counting;
+    let engine = engine(args, &runtime, ahead, coded)?;
+    // Without its thread nothing is known, and the static policy decides.
+    #[cfg(feature = "native")]
+    guiding.iter().for_each(|profiler| _ = Session::start(profiler, &engine));
     let session = profiler.map(|profiler| Session::start(&profiler, &engine)).transpose()?;
     #[cfg(feature = "native")]
     let controller = controller(&runtime, &engine, inlining)?;
@@ -174,6 +190,7 @@ fn check_opt(args: &RunArgs) -> Result<(), String> {
         TierArg::Adaptive if args.opt.time_passes || args.opt.plan_out.is_some() => {
             Err("--plan-out and --time-passes go with --tier opt".into())
         }
+        TierArg::Adaptive if live_policy(args).is_some() => Ok(()),
         TierArg::Adaptive => args.opt.check(&args.file, args.live.profile_in.as_deref()),
         _ => {
             Err("--inline, --plan-in and --passes go with --tier opt and --tier adaptive, --plan-out and --time-passes with --tier opt"
@@ -210,6 +227,32 @@ fn job<'a>(map: &'a SourceMap, args: &'a RunArgs, counting: Counting, profile: O
     Job { file: &args.file, map, args: &args.opt, profile, probes, verify: args.verify, warn: shown != Shown::Nothing }
 }
 
+/// The policy that decides by the run's own profile; `None` where none does.
+#[cfg(feature = "native")]
+fn live_policy(args: &RunArgs) -> Option<Kind> {
+    let is_live = args.tier == TierArg::Adaptive && args.adapt_stress.is_none();
+    is_live.then(|| args.opt.live_policy()).flatten()
+}
+
+/// Who decides in the adaptive tier. `profiler`: of the run.
+#[cfg(feature = "native")]
+fn policy(args: &RunArgs, job: &Job<'_>, module: &Module, profiler: Option<&Arc<Profiler>>) -> Result<Box<dyn adaptive::Policy>, String> {
+    if let (Some(kind), Some(profiler)) = (live_policy(args), profiler) {
+        let earlier = job.profile.map(|profile| ProfileView::new(profile, &names::program(module, job.map)));
+        let guide = Guide::new(kind, profiler.clone(), earlier.unwrap_or_default());
+        return guide.map(|guide| Box::new(guide) as Box<dyn adaptive::Policy>).ok_or("the policy asks no profile; this is a bug".into());
+    }
+    let oracle = job.oracle(module)?;
+    let mut turn = 0;
+    let other: Arc<dyn Oracle> = Arc::new(NoInlining);
+    let is_forced = args.adapt_stress.is_some();
+    Ok(Box::new(move || {
+        // Where everything is compiled again and again, not always alike.
+        turn += usize::from(is_forced);
+        if turn % 3 == 1 { Arc::clone(&other) } else { Arc::clone(&oracle) }
+    }))
+}
+
 #[cfg(feature = "native")]
 fn probes(counting: Counting) -> Probes {
     if counting == Counting::Inlined { Probes::Inlined } else { Probes::None }
@@ -228,17 +271,13 @@ fn adaptive(args: &RunArgs) -> Result<Option<Arc<Adaptive>>, String> {
 
 /// The compile thread of the adaptive tier.
 #[cfg(feature = "native")]
-fn controller(runtime: &Runtime, tier: &Tier, inlining: Option<(Arc<dyn Oracle>, opt::Options)>) -> Result<Option<Controller>, String> {
+fn controller(
+    runtime: &Runtime,
+    tier: &Tier,
+    inlining: Option<(Box<dyn adaptive::Policy>, opt::Options)>,
+) -> Result<Option<Controller>, String> {
     let (Some(adaptive), Tier::Native(engine)) = (&runtime.options.adaptive, tier) else { return Ok(None) };
-    let (oracle, options) = inlining.expect("the adaptive tier inlines");
-    let mut turn = 0;
-    let other: Arc<dyn Oracle> = Arc::new(NoInlining);
-    let is_forced = adaptive.is_forced();
-    let policy = Box::new(move || {
-        // Where everything is compiled again and again, not always alike.
-        turn += usize::from(is_forced);
-        if turn % 3 == 1 { Arc::clone(&other) } else { Arc::clone(&oracle) }
-    });
+    let (policy, options) = inlining.expect("the adaptive tier inlines");
     let started = adaptive::start(adaptive.clone(), engine.clone(), runtime.module.clone(), options, runtime.options.tick, policy);
     started.map(Some).map_err(|error| format!("cannot start the compile thread: {error}"))
 }
@@ -333,9 +372,10 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
         level: if args.tier == TierArg::Opt { Level::Optimized } else { Level::Baseline },
         profiling: match counting {
             Counting::Off => Profiling::Off,
-            Counting::Calls => Profiling::Calls,
+            Counting::Calls | Counting::Beside => Profiling::Calls,
             Counting::Inlined => Profiling::Inlined,
         },
+        profile_optimized: counting != Counting::Beside,
         osr: match args.tier {
             _ if args.osr_stress => Osr::Always(leave_loop),
             TierArg::Adaptive => Osr::Installed,

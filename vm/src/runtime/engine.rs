@@ -36,6 +36,11 @@ pub trait Engine: Frames + Send + Sync {
     /// Lets calls go to code that counts them, or to code that does not, as far as there are both.
     fn count_calls(&self, _counts: bool) {}
 
+    /// Some code is better than what functions begin in.
+    fn has_optimized_code(&self) -> bool {
+        false
+    }
+
     /// Makes code that does not count for what has only code that does. May take long.
     fn complete_twins(&self) {}
 

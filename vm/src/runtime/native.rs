@@ -81,6 +81,10 @@ impl Engine for NativeEngine {
         self.engine.count_calls(counts);
     }
 
+    fn has_optimized_code(&self) -> bool {
+        self.engine.stats().optimized.versions > 0
+    }
+
     fn complete_twins(&self) {
         self.engine.complete_twins();
     }

@@ -14,7 +14,9 @@ use super::metrics::Metrics;
 use super::monitor::Monitors;
 use super::output::{Output, Writers};
 use super::profiling::Profiler;
-use super::safepoint::World;
+#[cfg(feature = "native")]
+use super::safepoint::Both;
+use super::safepoint::{Ticks, World};
 use super::statics::Statics;
 use super::symbols::Symbols;
 use super::thread::Thread;
@@ -42,7 +44,7 @@ pub struct RuntimeOptions {
     pub verify_heap: bool,
     /// A line to stderr for each collection.
     pub gc_log: bool,
-    /// Between two ticks of the timer, where no profiler has an interval of its own.
+    /// Between two ticks of the program's own pace. They come where no profiler has ticks, and, with them, for adaptive optimization.
     pub tick: Duration,
     /// Who samples the program's calls.
     pub profiler: Option<Arc<Profiler>>,
@@ -251,21 +253,32 @@ impl Runtime {
 
     fn start_timer(&self) -> std::io::Result<()> {
         let world = self.world.clone();
-        let of_profiler = self.options.profiler.as_ref().and_then(|profiler| profiler.ticks(self.engine()));
-        let mut ticks = of_profiler.unwrap_or_else(|| Box::new(self.options.tick));
+        let mut ticks = self.ticks();
         let run = move || world.run_timer(&mut *ticks);
         // It compiles, too, for profiles.
         std::thread::Builder::new().name("timer".into()).stack_size(8 << 20).spawn(run).map(drop)
+    }
+
+    fn ticks(&self) -> Box<dyn Ticks> {
+        let pace = || Box::new(self.options.tick);
+        match self.options.profiler.as_ref().and_then(|profiler| profiler.ticks(self.engine())) {
+            None => pace(),
+            #[cfg(feature = "native")]
+            Some(of_profiler) if self.options.adaptive.is_some() => Box::new(Both::new(of_profiler, pace())),
+            Some(of_profiler) => of_profiler,
+        }
     }
 
     /// The world is closed: takes over what the threads that are left have sampled.
     fn finish_profile(&self) {
         let Some(profiler) = &self.options.profiler else { return };
         #[cfg(feature = "native")]
-        self.world.at_rest(&mut |thread| {
-            // SAFETY: the thread never runs again.
-            unsafe { thread.finish_profile() }
-        });
+        if profiler.is_read_at_the_end() {
+            self.world.at_rest(&mut |thread| {
+                // SAFETY: the thread never runs again.
+                unsafe { thread.finish_profile() }
+            });
+        }
         profiler.finish();
     }
 

@@ -3,12 +3,15 @@
 //! Invariants: a [`Thread`] stays where it is from registration to its end; everything but its atomics is touched only by its own OS thread, or by another one while the world is stopped;
 //! raw references live in no Rust variable across an allocation, a blocking call or a yield point: they are kept in [`Handle`]s.
 
+#[cfg(feature = "native")]
+mod adapting;
+
 use super::heap::object::*;
 use super::heap::{LargeResult, Want};
 #[cfg(feature = "native")]
 use super::profiling::thread::ThreadProfiler;
 use super::program::Runtime;
-use super::safepoint::StateCell;
+use super::safepoint::{StateCell, Tick};
 use super::{metrics, tuning};
 use jit::context::ThreadContext;
 use jit::interp::stack::Stack;
@@ -16,7 +19,7 @@ use jit::ir::ClassId;
 use jit::layout::{ARRAY_LENGTH, ClassDesc, Shape};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 /// A program thread's number: 0 for the main thread, never used again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -46,8 +49,10 @@ pub struct Thread {
     pub id: ThreadId,
     pub runtime: Arc<Runtime>,
     pub state: StateCell,
-    /// When the tick was raised that waits for the thread, in the profiler's cycles, at least 1; 0: none does. Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
+    /// When the profiler's tick was raised that waits for the thread, in its cycles, at least 1; 0: none does. Set by the timer together with the yield flag, so that a yield point can tell a tick from a stop.
     tick: AtomicU64,
+    /// A tick of the program's own pace waits, too.
+    pace: AtomicBool,
     /// Calls of code that does not count them go over to code that does.
     counts_calls: Cell<bool>,
     /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
@@ -83,6 +88,7 @@ impl Thread {
             runtime,
             state: StateCell::new(),
             tick: AtomicU64::new(0),
+            pace: AtomicBool::new(false),
             counts_calls: Cell::new(false),
             #[cfg(feature = "native")]
             left: Cell::new(0),
@@ -183,9 +189,11 @@ impl Thread {
         if self.counts_calls.get() { u64::MAX } else { self.ctx().real_stack_limit }
     }
 
-    /// The timer's tick, raised at this time. One that finds another waiting is lost.
-    pub fn set_tick(&self, raised: u64) {
-        if self.tick.compare_exchange(0, raised.max(1), SeqCst, SeqCst).is_err() {
+    /// The timer's tick. One that finds another of its kind waiting is lost.
+    pub fn set_tick(&self, tick: Tick) {
+        let finds_sampled = tick.sampled.is_some_and(|raised| self.tick.compare_exchange(0, raised.max(1), SeqCst, SeqCst).is_err());
+        let finds_pace = tick.is_pace && self.pace.swap(true, SeqCst);
+        if finds_sampled || finds_pace {
             self.metrics().ticks_merged.add(1);
         }
         self.poison();
@@ -199,47 +207,9 @@ impl Thread {
         let raised = self.tick.swap(0, SeqCst);
         self.yielded((raised > 0).then_some(raised));
         #[cfg(feature = "native")]
-        self.adapt(raised > 0);
+        self.adapt(self.pace.swap(false, SeqCst));
         self.runtime.world.poll(self);
         self.resumed();
-    }
-
-    // --- adaptive optimization
-
-    /// At a yield point, perhaps with a timer tick.
-    #[cfg(feature = "native")]
-    fn adapt(&self, is_tick: bool) {
-        let Some(adaptive) = &self.runtime.options.adaptive else { return };
-        if adaptive.is_forced() {
-            // SAFETY: on the thread itself, outside compiled code.
-            if unsafe { adaptive.force(self.ctx()) } {
-                self.runtime.reclaim_code(self);
-            }
-            return self.keep_adapting();
-        }
-        if is_tick {
-            if adaptive.wants_reclaim() {
-                self.runtime.reclaim_code(self);
-            }
-            // SAFETY: on the thread itself, outside compiled code.
-            unsafe { adaptive.tick(self.ctx()) };
-            if self.left.replace(adaptive.leave()) != adaptive.leave() {
-                self.leaving.set(tuning::LEAVING);
-            }
-        }
-        // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
-        if let Some(rest) = self.leaving.get().checked_sub(1) {
-            self.leaving.set(rest);
-            self.poison();
-        }
-    }
-
-    /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and after it was unpoisoned.
-    #[cfg(feature = "native")]
-    pub fn keep_adapting(&self) {
-        if self.runtime.options.adaptive.as_ref().is_some_and(|adaptive| adaptive.is_forced()) {
-            self.poison();
-        }
     }
 
     // --- profiling
@@ -247,7 +217,7 @@ impl Thread {
     #[cfg(not(feature = "native"))]
     fn yielded(&self, _raised: Option<u64>) {}
 
-    /// At a yield point, perhaps with a timer tick.
+    /// At a yield point, perhaps with a tick of the profiler's.
     #[cfg(feature = "native")]
     fn yielded(&self, raised: Option<u64>) {
         // SAFETY: on the thread itself, outside compiled code; nothing that the profiler calls comes back here.
@@ -278,6 +248,10 @@ impl Thread {
     fn count_calls(&self, counts: bool) {
         if self.counts_calls.replace(counts) == counts {
             return;
+        }
+        if !counts && self.runtime.options.adaptive.is_some() {
+            // Loops that were entered in code that counts go on in optimized code, where there is some.
+            self.leaving.set(self.leaving.get().max(tuning::LEAVING_WINDOW));
         }
         self.ctx().plain_limit.store(self.plain_limit(), SeqCst);
         // Somebody may have asked for attention meanwhile, whose poison this was.

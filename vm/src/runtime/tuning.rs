@@ -105,3 +105,5 @@ pub const RETIRED: u64 = 256 << 10;
 pub const RECLAIM_PAUSE: Duration = Duration::from_millis(100);
 /// Yield points that a thread looks at for a loop that it can leave: about a millisecond in all.
 pub const LEAVING: u32 = 10_000;
+/// The same when a window has ended in which calls were counted by code that is not optimized: there are many windows, and in loops that call little the next poll is near.
+pub const LEAVING_WINDOW: u32 = 200;

@@ -70,7 +70,7 @@ fn exhaustive(args: &ExplainArgs, notes: &mut Vec<String>) -> Result<Profile, Re
 fn run(args: &ExplainArgs, live: LiveArgs, shown: Shown, what: &str, notes: &mut Vec<String>) -> Result<Profile, Refused> {
     let args = RunArgs {
         file: args.file.clone(),
-        tier: TierArg::best(),
+        tier: TierArg::without_inlining(),
         #[cfg(feature = "native")]
         opt: OptArgs::default(),
         memory: args.memory.clone(),

@@ -13,7 +13,8 @@ use jit::ir::polls::loop_polls;
 use jit::ir::{Block, FuncId, Module};
 use jit::native::{Level, SiteKind};
 use jit::opt::{self, Entry, Optimizer};
-use profiler::oracle::{InlineDecision, Oracle};
+use profiler::oracle::{Fallback, InlineDecision, Oracle, Question, Questions};
+use profiler::tuning::CALL_TIME;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,9 +23,32 @@ use std::time::{Duration, Instant};
 
 /// How long ticks are collected before they are looked at.
 const PAUSE: Duration = Duration::from_millis(2);
+/// From one look at what would now be decided otherwise to the next.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// Who decides what is inlined, by the profile as it is now: asked before each function.
-pub type Policy = Box<dyn FnMut() -> Arc<dyn Oracle> + Send>;
+/// Who decides what is inlined.
+pub trait Policy: Send {
+    /// By the profile as it is now: asked for before each function.
+    fn oracle(&mut self) -> Arc<dyn Oracle>;
+
+    /// If there is a newer profile than when this was asked last, what it decides.
+    fn newer(&mut self) -> Option<Newer> {
+        None
+    }
+}
+
+impl<F: FnMut() -> Arc<dyn Oracle> + Send> Policy for F {
+    fn oracle(&mut self) -> Arc<dyn Oracle> {
+        self()
+    }
+}
+
+/// A policy by a newer profile.
+pub struct Newer {
+    pub oracle: Arc<Fallback>,
+    /// For each call of the profile so many are expected to be made yet.
+    pub ahead: f64,
+}
 
 /// What has been compiled.
 #[derive(Clone, Default, Debug)]
@@ -32,6 +56,8 @@ pub struct Summary {
     /// Optimized versions of functions, and of loops.
     pub functions: u64,
     pub loops: u64,
+    /// Of the functions, those that were compiled anew since the profile had moved.
+    pub again: u64,
     /// What could not be compiled.
     pub refused: u64,
     /// That the compile thread has worked.
@@ -72,7 +98,7 @@ pub fn start(
     module: Arc<Module>,
     options: opt::Options,
     tick: Duration,
-    policy: Policy,
+    policy: Box<dyn Policy>,
 ) -> io::Result<Controller> {
     let summary = Arc::new(Mutex::default());
     let told = Arc::clone(&summary);
@@ -81,7 +107,8 @@ pub fn start(
     let thread = builder.spawn(move || {
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
-        let mut worker = Worker { shared, engine, optimizer, known, policy, summary: told };
+        let (summary, asked) = (told, FxHashMap::default());
+        let mut worker = Worker { shared, engine, optimizer, known, policy, summary, asked };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
@@ -116,8 +143,10 @@ struct Worker {
     engine: Arc<NativeEngine>,
     optimizer: Optimizer,
     known: Known,
-    policy: Policy,
+    policy: Box<dyn Policy>,
     summary: Arc<Mutex<Summary>>,
+    /// What was asked when the last version of each function was made.
+    asked: FxHashMap<FuncId, Vec<Question>>,
 }
 
 impl Worker {
@@ -130,13 +159,17 @@ impl Worker {
     }
 
     fn decide(&mut self, mut model: Model) {
-        let mut asked = Instant::now();
+        let (mut asked, mut looked) = (Instant::now(), Instant::now());
         while let Some(ticks) = self.shared.take(PAUSE) {
             let begun = Instant::now();
             let mut can_leave = false;
             for frames in &ticks {
                 let seen = self.look_up(frames);
                 can_leave |= model.tick(&seen, &self.known);
+            }
+            if looked.elapsed() > LOOK {
+                looked = Instant::now();
+                self.look_again(&mut model);
             }
             while let Some(job) = self.next(&model) {
                 if self.shared.is_closed() {
@@ -153,6 +186,18 @@ impl Worker {
                 self.shared.ask_for_reclaim();
             }
             lock(&self.summary).time += begun.elapsed();
+        }
+    }
+
+    /// Asks anew about functions that run, if the profile has moved: what would be saved by other decisions is the model's to weigh.
+    fn look_again(&mut self, model: &mut Model) {
+        let Some(Newer { oracle, ahead }) = self.policy.newer() else { return };
+        for (&func, asked) in &self.asked {
+            if !model.has_just_run(func) {
+                continue;
+            }
+            let calls: f64 = asked.iter().map(|question| oracle.gain(question)).sum();
+            model.moved(func, calls * ahead * CALL_TIME as f64);
         }
     }
 
@@ -206,8 +251,9 @@ impl Worker {
 
     /// Compiles and installs. Gives the functions that came in; `None`: there can be no such code.
     fn make(&mut self, job: Job) -> Option<Vec<FuncId>> {
-        let oracle = (self.policy)();
-        let root = self.optimizer.root(job.func, job.entry, &*oracle);
+        let oracle = self.policy.oracle();
+        let questions = Questions::new(&*oracle, job.func);
+        let root = self.optimizer.root(job.func, job.entry, &questions);
         let engine = self.engine.inner();
         let installed = root.and_then(|root| {
             let version = match job.entry {
@@ -222,7 +268,10 @@ impl Worker {
             return None;
         };
         match job.entry {
-            Entry::Start => summary.functions += 1,
+            Entry::Start => {
+                summary.functions += 1;
+                summary.again += u64::from(self.asked.insert(job.func, questions.into_list()).is_some());
+            }
             Entry::Loop(_) => summary.loops += 1,
         }
         let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee).collect();

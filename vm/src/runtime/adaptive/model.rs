@@ -4,7 +4,7 @@
 //!
 //! A function that has run so long is expected to run as long again, if it still runs: its share of the last tenths of a second counts, of what the whole program has run; but no more than it has run itself ([`Time`]). Optimized, it takes
 //! [`SPEEDUP`] times less; what that saves must be more than what compiling it takes, which follows from its size and from what compiling has taken so far: time on a processor, so a machine with much else to do delays code, but does not
-//! make it look dear. Doing nothing is what else there is. A callee that would be inlined counts for its caller, too: what is worth compiling is the outermost function that takes it in.
+//! make it look dear. A function that has been optimized is compiled again if other decisions, by the profile as it has become, save that much ([`Model::moved`]). Doing nothing is what else there is. A callee that would be inlined counts for its caller, too: what is worth compiling is the outermost function that takes it in.
 //! Invariant: a pure state machine without a clock.
 
 use jit::ir::{Block, FuncId};
@@ -23,7 +23,7 @@ const DECAY: f64 = 0.95;
 const ROUND: u32 = 8;
 /// Ticks that one call must have been seen in for its loops to be worth code of their own.
 const LONG: u32 = 4;
-/// Times that a function is optimized, each time with four times as much evidence as before.
+/// Times that a function is optimized, each time after the second for four times as much as before.
 const VERSIONS: u32 = 4;
 /// Nanoseconds for each unit of size, before anything was compiled.
 const FIRST_COST: f64 = 30_000.0;
@@ -88,6 +88,8 @@ struct State {
     /// In its optimized code.
     optimized: Time,
     versions: u32,
+    /// Nanoseconds that another version is expected to save, by the profile as it is now.
+    moved: f64,
     /// It cannot be compiled.
     is_refused: bool,
 }
@@ -192,11 +194,9 @@ impl Model {
     /// What saves most, if anything saves more than it costs.
     pub fn next(&self, facts: &dyn Facts) -> Option<Job> {
         let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
-            let again = f64::from(4u32.pow(state.versions));
-            let saved = match state.versions {
-                0 => state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP),
-                // Perhaps a tenth, with a better profile; nothing where no baseline code of it runs that says something new.
-                _ => state.baseline.expected(&self.program).min(state.optimized.expected(&self.program)) * 0.1 / again,
+            let saved = match state.versions.checked_sub(1) {
+                None => state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP),
+                Some(before) => state.moved / f64::from(4u32.pow(before)),
             };
             (Job { func, entry: Entry::Start }, saved - self.cost(func, facts))
         });
@@ -219,7 +219,7 @@ impl Model {
             Entry::Start => {
                 let state = self.funcs.entry(job.func).or_default();
                 state.versions += 1;
-                (state.baseline, state.optimized) = Default::default();
+                (state.baseline, state.optimized, state.moved) = Default::default();
             }
             Entry::Loop(block) => _ = self.settled.insert((job.func, block), true),
         }
@@ -227,6 +227,16 @@ impl Model {
         for func in inlined.filter(|&func| func != job.func) {
             self.funcs.entry(func).or_default().baseline = Time::default();
         }
+    }
+
+    /// It has run in the last tenths of a second.
+    pub fn has_just_run(&self, func: FuncId) -> bool {
+        self.funcs.get(&func).is_some_and(|state| state.baseline.recent.max(state.optimized.recent) > self.tick / 2.0)
+    }
+
+    /// By the profile as it is now, another version of a function that has been optimized would save so many nanoseconds.
+    pub fn moved(&mut self, func: FuncId, saved: f64) {
+        self.funcs.entry(func).or_default().moved = saved;
     }
 
     /// There can be no code for it.
@@ -334,6 +344,33 @@ mod tests {
         assert_eq!(model.next(&sizes()), Some(start(1)));
         model.refused(start(1));
         assert_eq!(model.next(&sizes()), None);
+    }
+
+    #[test]
+    fn what_was_optimized_is_compiled_again_for_what_that_saves() {
+        let mut model = Model::new(MILLISECOND);
+        (0..20).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
+        model.done(start(10), 3e6, std::iter::empty(), &sizes());
+        let optimized = |model: &mut Model| {
+            (0..50).for_each(|i| _ = model.tick(&[Seen { code: Code::Optimized, ..frame(10, i) }], &sizes()));
+            model.next(&sizes())
+        };
+        assert_eq!(optimized(&mut model), None, "nothing has changed");
+        assert!(model.has_just_run(FuncId::from_u32(10)) && !model.has_just_run(FuncId::from_u32(11)));
+        model.moved(FuncId::from_u32(10), 2e6);
+        assert_eq!(model.next(&sizes()), None, "that is less than compiling takes");
+        model.moved(FuncId::from_u32(10), 5e6);
+        assert_eq!(model.next(&sizes()), Some(start(10)));
+        model.moved(FuncId::from_u32(10), 0.0);
+        assert_eq!(model.next(&sizes()), None, "it has moved back");
+        let mut versions = 1;
+        for _ in 0..20 {
+            model.moved(FuncId::from_u32(10), 1e8);
+            let Some(job) = optimized(&mut model) else { continue };
+            model.done(job, 3e6, std::iter::empty(), &sizes());
+            versions += 1;
+        }
+        assert_eq!(versions, VERSIONS, "however often phases change");
     }
 
     #[test]

@@ -36,13 +36,13 @@ pub use native::start_organizer;
 pub use organizer::Stacks;
 
 use super::engine::Engine;
-use super::safepoint::Ticks;
+use super::safepoint::{Tick, Ticks};
 use super::thread::ThreadId;
 use clock::{CycleClock, CycleSource};
 use counting::CallSource;
 use interpreted::Interpreted;
 use profiler::clock::Rate;
-use profiler::collect::{self, Collector, StructureKind, Weights};
+use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
 use profiler::counters::Counters;
 use profiler::program::Program;
 use profiler::samplers::{Correction, Interval, Mode, Parameters, Random};
@@ -77,6 +77,17 @@ pub struct ProfileOptions {
     pub counting: Counting,
     /// Of everything random.
     pub seed: u64,
+    pub reader: Reader,
+}
+
+/// Who reads what is collected.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Reader {
+    /// Somebody who wants the whole of it when the program has ended.
+    #[default]
+    Document,
+    /// The compiler, while the program runs: the profiler starts at once, and its end is waited for by nobody.
+    Compiler,
 }
 
 /// When calls are counted, for a sampler that counts calls.
@@ -87,6 +98,8 @@ pub enum Counting {
     Always,
     /// Those in some windows of time, where there are many.
     Windows,
+    /// Those in short windows, however many there are: code that counts is not optimized, and threads come to it in windows alone.
+    Beside,
 }
 
 /// What a run has brought home so far.
@@ -121,18 +134,30 @@ pub struct Profiler {
     windows: Option<windows::Windows>,
 }
 
+impl ProfileOptions {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The structure refuses its parameters.
+    pub fn collector(&self) -> Result<Collector, CollectError> {
+        let ProfileOptions { structure: kind, max_nodes, .. } = *self;
+        Collector::new(collect::Options { kind, weights: Weights::of(&self.parameters.mode), max_nodes })
+    }
+}
+
 impl Profiler {
     /// # Errors
     /// If parameters are out of range.
     pub fn new(options: ProfileOptions, program: Program) -> Result<Profiler, Box<dyn Error + Send + Sync>> {
         options.parameters.check()?;
-        let cycles = CycleClock::new();
-        let collect =
-            collect::Options { kind: options.structure, weights: Weights::of(&options.parameters.mode), max_nodes: options.max_nodes };
-        let collector = Collector::new(collect)?;
+        let cycles = match options.reader {
+            Reader::Document => CycleClock::new(),
+            Reader::Compiler => CycleClock::monotonic(),
+        };
+        let collector = options.collector()?;
         let call_source = call_source(&options);
         #[cfg(feature = "native")]
-        let windows = (options.counting == Counting::Windows).then(windows::Windows::default);
+        let windows = (options.counting != Counting::Always).then(windows::Windows::default);
         let ledger = Ledger {
             program,
             collector,
@@ -161,6 +186,11 @@ impl Profiler {
 
     pub fn options(&self) -> &ProfileOptions {
         &self.options
+    }
+
+    /// What threads have not handed over when the program ends is wanted.
+    pub fn is_read_at_the_end(&self) -> bool {
+        self.options.reader == Reader::Document
     }
 
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -256,8 +286,8 @@ impl Ticks for SamplerTicks {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    fn before(&mut self) -> u64 {
-        self.profiler.cycles()
+    fn before(&mut self) -> Tick {
+        Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
     }
 }
 

@@ -5,6 +5,7 @@
 use super::packet::Packet;
 use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 use profiler::ids::ThreadId;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Packets under way at most: about a second of samples of one thread, or a moment of 64 threads.
@@ -32,13 +33,23 @@ pub struct Queue {
     used: Mutex<usize>,
     /// They have become fewer.
     freed: Condvar,
+    /// What is under way is not wanted any more.
+    is_abandoned: AtomicBool,
 }
 
 impl Queue {
     pub fn new() -> Queue {
         let (sender, receiver) = bounded(CAPACITY);
         let (empty_sender, empty_receiver) = bounded(KEPT);
-        Queue { sender, receiver, empty_sender, empty_receiver, used: Mutex::default(), freed: Condvar::new() }
+        Queue {
+            sender,
+            receiver,
+            empty_sender,
+            empty_receiver,
+            used: Mutex::default(),
+            freed: Condvar::new(),
+            is_abandoned: AtomicBool::new(false),
+        }
     }
 
     /// A packet without samples.
@@ -84,9 +95,19 @@ impl Queue {
         let _ = self.sender.send(message);
     }
 
+    /// The next message that is received is the end, whatever is under way. Does not wait.
+    pub fn abandon(&self) {
+        self.is_abandoned.store(true, Relaxed);
+        // For who waits for a message; if there is no room there are some.
+        let _ = self.sender.try_send(Message::Finish);
+    }
+
     /// Waits for a message.
     pub fn receive(&self) -> Message {
         let message = self.receiver.recv().unwrap_or(Message::Finish);
+        if self.is_abandoned.load(Relaxed) {
+            return Message::Finish;
+        }
         if let Message::Samples(packet) = &message {
             self.free(packet.bytes());
         }
@@ -148,6 +169,14 @@ mod tests {
             (0..5).filter(|_| matches!(queue.receive(), Message::Samples(_))).count()
         });
         assert_eq!((received, *queue.used()), (5, 0));
+    }
+
+    #[test]
+    fn what_is_abandoned_is_not_received() {
+        let queue = Queue::new();
+        while queue.try_send(Packet::new(ThreadId::from_u32(0))).is_ok() {}
+        queue.abandon();
+        assert!(matches!(queue.receive(), Message::Finish), "though it is full");
     }
 
     #[test]

@@ -245,10 +245,6 @@ impl ThreadProfiler {
             self.spend(began);
             return;
         }
-        // Ticks that are not for the sampler keep the program's own pace.
-        if !self.profiler.has_timer() {
-            return;
-        }
         self.counters.ticks_merged += u64::from(self.tick.is_some());
         self.tick.get_or_insert(raised);
         if self.burst.is_some() {

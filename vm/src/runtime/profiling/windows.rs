@@ -6,13 +6,15 @@
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
 //! time on either side: windows are farther apart where calls are dense, and so phases lose as much where they end as they gain where they begin.
 //!
+//! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
+//!
 //! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
 //! Invariant: time is that for which the thread was on a processor, without what the profiler took.
 
-use super::Profiler;
+use super::{Counting, Profiler};
 use crate::runtime::engine::Engine;
-use crate::runtime::safepoint::Ticks;
+use crate::runtime::safepoint::{Tick, Ticks};
 use profiler::samplers::Random;
 use profiler::tuning;
 use std::sync::Arc;
@@ -72,6 +74,7 @@ pub struct Schedule {
     random: Random,
     /// Calls a second, in the last window or, where there were more before, over the last ones.
     pace: f64,
+    started: Instant,
     /// When the present state began.
     since: Instant,
     /// How long the last time between windows was.
@@ -80,7 +83,18 @@ pub struct Schedule {
 
 impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
-        Schedule { profiler, engine, random, pace: 0.0, since: Instant::now(), gap: Duration::ZERO }
+        let now = Instant::now();
+        Schedule { profiler, engine, random, pace: 0.0, started: now, since: now, gap: Duration::ZERO }
+    }
+
+    /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
+    fn is_beside(&self) -> bool {
+        self.profiler.options().counting == Counting::Beside && self.engine.has_optimized_code()
+    }
+
+    /// Of a window, in nanoseconds.
+    fn length(&self) -> u64 {
+        if self.is_beside() { tuning::BESIDE_LENGTH } else { tuning::WINDOW_LENGTH }
     }
 
     fn windows(&self) -> &Windows {
@@ -111,7 +125,7 @@ impl Schedule {
         let now = Instant::now();
         if is_open && !self.windows().is_open() {
             self.gap = now - self.since;
-            let share = 1.0 + self.gap.as_secs_f64() / Duration::from_nanos(tuning::WINDOW_LENGTH).as_secs_f64();
+            let share = 1.0 + self.gap.as_secs_f64() / Duration::from_nanos(self.length()).as_secs_f64();
             self.windows().share.store(share.to_bits(), Relaxed);
         }
         self.since = now;
@@ -122,7 +136,13 @@ impl Schedule {
 impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
-        match (self.windows().is_open(), self.excess() > 1.0) {
+        let is_open = self.windows().is_open();
+        if self.is_beside() {
+            let part = tuning::BESIDE_PART * self.started.elapsed().as_nanos() as f64;
+            let nanos = if is_open { tuning::BESIDE_LENGTH } else { (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) };
+            return self.about(nanos);
+        }
+        match (is_open, self.excess() > 1.0) {
             (true, true) => self.about(tuning::WINDOW_LENGTH),
             (true, false) => self.about(tuning::WINDOW_TURN),
             (false, _) => {
@@ -132,16 +152,16 @@ impl Ticks for Schedule {
         }
     }
 
-    fn before(&mut self) -> u64 {
+    fn before(&mut self) -> Tick {
         if !self.windows().is_open() {
             self.engine.complete_twins();
             self.engine.count_calls(true);
             self.begin(true);
-        } else if self.excess() > 1.0 {
+        } else if self.is_beside() || self.excess() > 1.0 {
             self.engine.complete_twins();
             self.begin(false);
         }
-        self.profiler.cycles()
+        Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
     }
 
     fn after(&mut self) {

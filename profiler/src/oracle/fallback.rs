@@ -1,0 +1,97 @@
+//! A policy that asks a profile as long as that knows something, and goes by sizes and loops elsewhere: for profiles that are still growing.
+//!
+//! In: a [`ProfileOracle`], the questions. Out: its answers, or those of [`StaticOracle`] where the profile has seen neither the call nor enough of the code around it, or has too few samples in all.
+//! Invariant: evidence is that of the profile's own answers; what the static policy decides has none, as without a profile.
+
+use super::evidence::Evidence;
+use super::policy::ProfileOracle;
+use super::question::Question;
+use super::robust::flip_margin;
+use super::view::{Calls, Receiver};
+use super::{CallSiteFacts, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
+use crate::estimate::share;
+use crate::ids::FuncId;
+use crate::tuning;
+
+/// See the [module](self).
+pub struct Fallback {
+    first: ProfileOracle,
+    otherwise: StaticOracle,
+    knows_enough: bool,
+}
+
+impl Fallback {
+    /// Whether the profile is asked at all is decided here.
+    pub fn new(first: ProfileOracle) -> Fallback {
+        let knows_enough = first.profile().total().is_sure(tuning::INLINE_LEAST_SAMPLES);
+        Fallback { first, otherwise: StaticOracle::default(), knows_enough }
+    }
+
+    /// The profile has so many samples that it is asked.
+    pub fn knows_enough(&self) -> bool {
+        self.knows_enough
+    }
+
+    /// What the profile decides; `None`: it cannot.
+    fn by_profile(&self, facts: &CallSiteFacts<'_>) -> Option<Verdict> {
+        let verdict = self.knows_enough.then(|| self.first.decide(facts))?;
+        (verdict != Verdict::Call(Refused::NoSamples)).then_some(verdict)
+    }
+
+    /// How many of the profile's calls would be inlined, or find a test for their target, and were not when this was answered; 0 where that may be chance.
+    pub fn gain(&self, asked: &Question) -> f64 {
+        match asked {
+            _ if !self.knows_enough => 0.0,
+            Question::Refused(call) => self.inlined_now(&call.facts()),
+            Question::Tested(call) => self.tested_now(&call.facts(), &call.targets),
+        }
+    }
+
+    fn inlined_now(&self, facts: &CallSiteFacts<'_>) -> f64 {
+        let (seen, judgement) = self.first.judge(facts);
+        if !judgement.verdict.is_inlined() {
+            return 0.0;
+        }
+        let margin = flip_margin(self.first.policy(), facts, &seen);
+        let is_sure = margin.is_none_or(|margin| margin.errors.is_some_and(|errors| errors >= tuning::INLINE_SURE));
+        if is_sure { seen.weight } else { 0.0 }
+    }
+
+    fn tested_now(&self, call: &VirtualCallFacts<'_>, tested: &[FuncId]) -> f64 {
+        let policy = self.first.policy();
+        let (site, receivers) = self.first.profile().distribution(call.chain, call.site, policy.weighting());
+        let likely = |receivers: &[Receiver]| policy.guards().likely(site, receivers, call.candidates).unwrap_or_default();
+        let is_sure = |target: FuncId| likely(&less_sure(&receivers, target)).contains(&target);
+        let new = likely(&receivers).into_iter().filter(|target| !tested.contains(target) && is_sure(*target));
+        let weight = |target: FuncId| receivers.iter().filter(|r| r.callee == target).map(|r| r.calls.weight).sum::<f64>();
+        let all: f64 = receivers.iter().map(|receiver| receiver.calls.weight).sum();
+        // The site's share is that of its copy.
+        new.map(|target| share(weight(target), all) * site * self.first.profile().total().weight).sum()
+    }
+}
+
+/// The receivers as they might be if one of them were seen too often by chance.
+fn less_sure(receivers: &[Receiver], target: FuncId) -> Vec<Receiver> {
+    let mut receivers = receivers.to_vec();
+    for Receiver { callee, calls: Calls { weight, error, .. } } in &mut receivers {
+        if *callee == target {
+            *weight = (*weight - tuning::INLINE_SURE * error.unwrap_or(f64::INFINITY)).max(0.0);
+        }
+    }
+    receivers.sort_by(|a, b| b.calls.weight.total_cmp(&a.calls.weight));
+    receivers
+}
+
+impl Oracle for Fallback {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        self.by_profile(facts).unwrap_or_else(|| self.otherwise.decide(facts))
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        if self.knows_enough { self.first.targets(call) } else { self.otherwise.targets(call) }
+    }
+
+    fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
+        self.by_profile(facts).and_then(|_| self.first.evidence(facts, verdict))
+    }
+}

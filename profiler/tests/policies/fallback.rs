@@ -1,0 +1,107 @@
+//! Who decides while a profile grows, and what of what was decided a later profile would decide otherwise.
+
+use crate::support::*;
+use profiler::oracle::{
+    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, Refused, StaticOracle,
+    Verdict, VirtualCallFacts,
+};
+use profiler::profile::Profile;
+use std::sync::Arc;
+
+fn fallback(kind: Kind, view: ProfileView) -> Fallback {
+    Fallback::new(ProfileOracle::new(kind.policy().expect("it asks a profile"), Arc::new(view)))
+}
+
+/// `f0` calls `f1` (site 0), which calls `f2` or `f3` so often from site 1, and `f4` from site 2.
+fn phase(first: f64, second: f64, other: f64) -> Profile {
+    by_hand(&[0, 1, 1], 5, &[(&[0], 1, 1000.0), (&[0, 1], 2, first), (&[0, 1], 3, second), (&[0, 2], 4, other)]).1
+}
+
+fn of_site(number: usize, callee: usize, callee_size: u32) -> CallSiteFacts<'static> {
+    CallSiteFacts { site: site(number), root: func(1), callee: func(callee), ..facts(callee_size) }
+}
+
+fn asks_for_targets(oracle: &dyn Oracle) -> Vec<usize> {
+    let candidates = [func(2), func(3)];
+    let call = VirtualCallFacts { site: site(1), root: func(1), chain: &[], candidates: &candidates, suggested: &[] };
+    oracle.targets(&call).iter().map(|target| target.as_u32() as usize).collect()
+}
+
+#[test]
+fn the_profile_decides_what_it_knows_and_the_static_policy_the_rest() {
+    let profile = phase(100_000.0, 0.0, 0.0);
+    for kind in [Kind::Dynamic, Kind::WeakStatic, Kind::CostBenefit, Kind::Context] {
+        let oracle = fallback(kind, ProfileView::of_own(&profile));
+        let hot = of_site(1, 2, 60);
+        let verdict = oracle.decide(&hot);
+        assert!(verdict.is_inlined() && verdict != StaticOracle::default().decide(&hot), "{kind:?}: {verdict:?}");
+        assert!(oracle.evidence(&hot, verdict).is_some_and(|evidence| evidence.seen.weight == 100_000.0), "{kind:?}");
+        // Nobody has entered `f4`, so nothing is known of what it calls; of `f1` it is known that it does not call `f4`.
+        let (unknown, cold) = (CallSiteFacts { site: site(7), root: func(4), ..of_site(7, 0, 30) }, of_site(2, 4, 30));
+        assert_eq!(oracle.decide(&unknown), Verdict::Inline(Accepted::Small), "{kind:?}");
+        assert_eq!(oracle.evidence(&unknown, oracle.decide(&unknown)), None, "{kind:?}: no profile has decided that");
+        assert_eq!(oracle.decide(&cold), Verdict::Call(Refused::ColdByProfile), "{kind:?}");
+        assert!(oracle.evidence(&cold, oracle.decide(&cold)).is_some(), "{kind:?}");
+    }
+}
+
+#[test]
+fn few_samples_in_all_decide_nothing() {
+    for (profile, knows) in [(phase(8_000.0, 0.0, 0.0), false), (phase(9_000.0, 0.0, 0.0), true)] {
+        let oracle = fallback(Kind::CostBenefit, ProfileView::of_own(&profile));
+        let hot = of_site(1, 2, 60);
+        assert_eq!(oracle.knows_enough(), knows);
+        assert_eq!(oracle.decide(&hot) == StaticOracle::default().decide(&hot), !knows);
+        assert_eq!(oracle.evidence(&hot, oracle.decide(&hot)).is_some(), knows);
+        assert_eq!(asks_for_targets(&oracle), if knows { vec![2] } else { vec![] });
+    }
+    assert!(!fallback(Kind::Dynamic, ProfileView::default()).knows_enough());
+}
+
+/// The questions that an optimizer asks of `f1`.
+fn asked(oracle: &dyn Oracle) -> Vec<Question> {
+    let questions = Questions::new(oracle, func(1));
+    for target in asks_for_targets(&questions) {
+        questions.decide(&CallSiteFacts { certainty: Certainty::Guarded { targets: 2 }, ..of_site(1, target, 20) });
+    }
+    questions.decide(&of_site(2, 4, 60));
+    // Early forms of others are no part of it.
+    questions.decide(&CallSiteFacts { root: func(0), ..of_site(0, 1, 500) });
+    questions.into_list()
+}
+
+fn gain(asked: &[Question], now: &Profile) -> f64 {
+    let oracle = fallback(Kind::CostBenefit, ProfileView::of_own(now));
+    asked.iter().map(|question| oracle.gain(question)).sum()
+}
+
+#[test]
+fn a_change_of_phase_is_worth_its_calls() {
+    let (one, two) = (phase(100_000.0, 0.0, 0.0), phase(0.0, 80_000.0, 0.0));
+    let both = phase(50_000.0, 50_000.0, 0.0);
+    let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&one)));
+    assert_eq!(first.len(), 2, "{first:?}");
+    let near = |gain: f64, calls: f64| assert!((gain - calls).abs() < 1e-6, "{gain}, not {calls}");
+    assert_eq!(gain(&first, &one), 0.0);
+    near(gain(&first, &two), 80_000.0);
+    near(gain(&first, &both), 50_000.0);
+    let second = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&two)));
+    assert_eq!(gain(&second, &two), 0.0);
+    near(gain(&second, &one), 100_000.0);
+    // Before the profile knew anything.
+    let before = asked(&fallback(Kind::CostBenefit, ProfileView::default()));
+    assert_eq!(gain(&before, &phase(10.0, 0.0, 0.0)), 0.0);
+    near(gain(&before, &both), 100_000.0);
+}
+
+#[test]
+fn a_call_that_got_hot_is_worth_its_calls_and_chance_is_worth_nothing() {
+    let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 0.0))));
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 30_000.0)), 30_000.0);
+    // 52 instructions of growth in a root of 100 need 0.074 % of all calls: 74 of them. One sample is 10.
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 60.0)), 0.0, "not worth it");
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 90.0)), 0.0, "worth it, but perhaps by chance");
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 400.0)), 400.0);
+    // A second receiver a little above the share that makes it one of few.
+    assert_eq!(gain(&first, &phase(89_000.0, 10_010.0, 0.0)), 0.0);
+}

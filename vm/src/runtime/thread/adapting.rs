@@ -1,0 +1,48 @@
+//! What a thread does for adaptive optimization at its yield points: it leaves its frames at ticks, frees code, and looks for code that its loops can go on in.
+
+use super::Thread;
+use crate::runtime::tuning;
+
+impl Thread {
+    /// At a yield point, perhaps with a tick of the program's own pace.
+    pub(super) fn adapt(&self, is_tick: bool) {
+        let Some(adaptive) = &self.runtime.options.adaptive else { return };
+        if adaptive.is_forced() {
+            // SAFETY: on the thread itself, outside compiled code.
+            if unsafe { adaptive.force(self.ctx()) } {
+                self.runtime.reclaim_code(self);
+            }
+            return self.keep_adapting();
+        }
+        if is_tick {
+            if adaptive.wants_reclaim() {
+                self.runtime.reclaim_code(self);
+            }
+            if !self.is_in_short_window() {
+                // SAFETY: on the thread itself, outside compiled code.
+                unsafe { adaptive.tick(self.ctx()) };
+            }
+            if self.left.replace(adaptive.leave()) != adaptive.leave() {
+                self.leaving.set(tuning::LEAVING);
+            }
+        }
+        // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
+        if let Some(rest) = self.leaving.get().checked_sub(1) {
+            self.leaving.set(rest);
+            self.poison();
+        }
+    }
+
+    /// It runs code that counts only for a moment: that says nothing of what is worth compiling.
+    fn is_in_short_window(&self) -> bool {
+        let windows = self.runtime.options.profiler.as_ref().and_then(|profiler| profiler.windows());
+        self.counts_calls.get() && windows.is_some_and(|windows| windows.share() > 1.0)
+    }
+
+    /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and after it was unpoisoned.
+    pub fn keep_adapting(&self) {
+        if self.runtime.options.adaptive.as_ref().is_some_and(|adaptive| adaptive.is_forced()) {
+            self.poison();
+        }
+    }
+}
