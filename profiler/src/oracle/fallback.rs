@@ -1,6 +1,7 @@
-//! A policy that asks a profile as long as that knows something, and goes by sizes and loops elsewhere: for profiles that are still growing.
+//! A policy that inlines what a profile says is worth it, and elsewhere goes by sizes and loops: for profiles that are still growing.
 //!
-//! In: a [`ProfileOracle`], the questions. Out: its answers, or those of [`StaticOracle`] where the profile has seen neither the call nor enough of the code around it, or has too few samples in all.
+//! In: a [`ProfileOracle`], the questions. Out: its answers where it inlines, and those of [`StaticOracle`] where it does not, or has too few samples in all: what has not run yet may run for the rest of the program, and a profile of
+//! its first moments cannot know.
 //! Invariant: evidence is that of the profile's own answers; what the static policy decides has none, as without a profile.
 
 use super::evidence::Evidence;
@@ -8,7 +9,7 @@ use super::policy::ProfileOracle;
 use super::question::Question;
 use super::robust::flip_margin;
 use super::view::{Calls, Receiver};
-use super::{CallSiteFacts, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, Oracle, StaticOracle, Verdict, VirtualCallFacts};
 use crate::estimate::share;
 use crate::ids::FuncId;
 use crate::tuning;
@@ -32,10 +33,10 @@ impl Fallback {
         self.knows_enough
     }
 
-    /// What the profile decides; `None`: it cannot.
+    /// Why the profile inlines the call, if it does.
     fn by_profile(&self, facts: &CallSiteFacts<'_>) -> Option<Verdict> {
         let verdict = self.knows_enough.then(|| self.first.decide(facts))?;
-        (verdict != Verdict::Call(Refused::NoSamples)).then_some(verdict)
+        verdict.is_inlined().then_some(verdict)
     }
 
     /// How many of the profile's calls would be inlined, or find a test for their target, and were not when this was answered; 0 where that may be chance.

@@ -47,9 +47,10 @@ impl Calls {
         }
     }
 
-    /// There are calls, and it is not known of them that they are few samples.
+    /// There are calls, and it is not known of them that they are fewer than so many independent samples: those of one burst come from one moment, and are as many as their weight's error says.
     pub fn is_sure(&self, samples: u64) -> bool {
-        self.weight > 0.0 && (self.error == Some(0.0) || self.samples.is_none_or(|known| known >= samples))
+        let independent = self.error.map_or(f64::INFINITY, |error| (self.weight / error).powi(2));
+        self.weight > 0.0 && (self.error == Some(0.0) || self.samples.is_none_or(|known| known >= samples) && independent >= samples as f64)
     }
 
     /// The part of an edge's calls that was made in a context: which of the edge's samples that were, is chance.

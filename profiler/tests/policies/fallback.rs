@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, Refused, StaticOracle,
+    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, StaticOracle,
     Verdict, VirtualCallFacts,
 };
 use profiler::profile::Profile;
@@ -28,7 +28,7 @@ fn asks_for_targets(oracle: &dyn Oracle) -> Vec<usize> {
 }
 
 #[test]
-fn the_profile_decides_what_it_knows_and_the_static_policy_the_rest() {
+fn the_profile_decides_what_it_inlines_and_the_static_policy_the_rest() {
     let profile = phase(100_000.0, 0.0, 0.0);
     for kind in [Kind::Dynamic, Kind::WeakStatic, Kind::CostBenefit, Kind::Context] {
         let oracle = fallback(kind, ProfileView::of_own(&profile));
@@ -36,12 +36,14 @@ fn the_profile_decides_what_it_knows_and_the_static_policy_the_rest() {
         let verdict = oracle.decide(&hot);
         assert!(verdict.is_inlined() && verdict != StaticOracle::default().decide(&hot), "{kind:?}: {verdict:?}");
         assert!(oracle.evidence(&hot, verdict).is_some_and(|evidence| evidence.seen.weight == 100_000.0), "{kind:?}");
-        // Nobody has entered `f4`, so nothing is known of what it calls; of `f1` it is known that it does not call `f4`.
+        // Nobody has entered `f4`, so nothing is known of what it calls; of `f1` it is known that it has not called `f4` so far.
         let (unknown, cold) = (CallSiteFacts { site: site(7), root: func(4), ..of_site(7, 0, 30) }, of_site(2, 4, 30));
-        assert_eq!(oracle.decide(&unknown), Verdict::Inline(Accepted::Small), "{kind:?}");
-        assert_eq!(oracle.evidence(&unknown, oracle.decide(&unknown)), None, "{kind:?}: no profile has decided that");
-        assert_eq!(oracle.decide(&cold), Verdict::Call(Refused::ColdByProfile), "{kind:?}");
-        assert!(oracle.evidence(&cold, oracle.decide(&cold)).is_some(), "{kind:?}");
+        for call in [unknown, cold] {
+            assert_eq!(oracle.decide(&call), Verdict::Inline(Accepted::Small), "{kind:?}");
+            assert_eq!(oracle.evidence(&call, oracle.decide(&call)), None, "{kind:?}: no profile has decided that");
+        }
+        let large = of_site(2, 4, 500);
+        assert!(matches!(oracle.decide(&large), Verdict::Call(_)) && oracle.evidence(&large, oracle.decide(&large)).is_none(), "{kind:?}");
     }
 }
 
