@@ -23,6 +23,9 @@ const DECAY: f64 = 0.95;
 const ROUND: u32 = 8;
 /// Ticks that one call must have been seen in for its loops to be worth code of their own.
 const LONG: u32 = 4;
+/// Calls seen in so many ticks are remembered, up to so many of them.
+const LASTS: u32 = 128;
+const CALLS: usize = 1024;
 /// Times that a function is optimized, each time after the second for four times as much as before.
 const VERSIONS: u32 = 4;
 /// Nanoseconds for each unit of size, before anything was compiled.
@@ -153,9 +156,10 @@ impl Model {
         waits
     }
 
+    /// A loop at whose poll a thread stands is left at once. One that waits for what it calls is so when that returns, which may be soon or never, and asking costs time at every poll until then: so each such call is asked for less and less often.
     fn look_for_loops(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
         let mut waits = false;
-        for frame in frames.iter().filter(|frame| frame.code == Code::Baseline) {
+        for (depth, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.code == Code::Baseline) {
             if let Some(block) = frame.at {
                 self.loops.entry((frame.func, block)).or_default().add(self.tick);
             }
@@ -164,9 +168,11 @@ impl Model {
             if *seen < LONG {
                 continue;
             }
+            let is_due = seen.is_power_of_two();
             for &block in facts.loops(frame.func) {
                 self.loops.entry((frame.func, block)).or_default().add(self.tick);
-                waits |= self.settled.get(&(frame.func, block)) == Some(&true);
+                let is_here = depth == 0 && frame.at == Some(block);
+                waits |= (is_here || is_due) && self.settled.get(&(frame.func, block)) == Some(&true);
             }
         }
         waits
@@ -180,7 +186,10 @@ impl Model {
         self.loops.values_mut().for_each(Time::decay);
         self.program.decay();
         if self.ticks.is_multiple_of(64 * ROUND) {
-            self.calls.clear();
+            self.calls.retain(|_, seen| *seen >= LASTS);
+            if self.calls.len() > CALLS {
+                self.calls.clear();
+            }
             self.funcs.retain(|_, state| state.versions > 0 || state.is_refused || state.baseline.long > 1.0);
         }
     }
@@ -334,7 +343,12 @@ mod tests {
             model.done(job, 1e5, std::iter::empty(), &sizes());
         }
         assert!(jobs.contains(&job), "{jobs:?}");
-        assert!(model.tick(&[frame(5, 1), frame(101, 2)], &sizes()), "there is code for a loop that runs");
+        // The loop waits for what it calls.
+        let mut asked = |ticks: u32| (0..ticks).filter(|_| model.tick(&[frame(5, 1), frame(101, 2)], &sizes())).count();
+        assert!(asked(20) > 0, "there is code for a loop that runs");
+        assert!(asked(5000) < 10, "asking costs time");
+        let at_poll = Seen { at: Some(Block::from_u32(7)), ..frame(101, 2) };
+        assert!((0..3).all(|_| model.tick(&[at_poll], &sizes())), "it goes on");
     }
 
     #[test]
