@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, StaticOracle,
-    Verdict, VirtualCallFacts,
+    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, StaticOracle, Verdict,
+    VirtualCallFacts,
 };
 use profiler::profile::Profile;
 use std::sync::Arc;
