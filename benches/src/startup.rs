@@ -7,7 +7,7 @@ pub fn run(runs: usize) -> Result<(), String> {
     let hello = process::root().join("lang-samples/hello.lang");
     println!("| tier | ms, median (quartiles) | resident MB |");
     println!("|---|---|---|");
-    for tier in ["interp", "baseline", "opt"] {
+    for tier in ["interp", "baseline", "opt", "adaptive"] {
         let mut times = Vec::new();
         let mut memory = Vec::new();
         for _ in 0..runs.max(1) {

@@ -145,7 +145,7 @@ knobs! {
     /// What a further instruction in a small root must save, in instructions for each call that the program makes: it has to be compiled.
     INLINE_WORTH: f64 = 0.0001, "inline-worth", "instructions saved", "ours: at 1 % of all calls ten times Jikes RVM's limit for hot calls, at 0.01 % its limit for small ones";
     /// Instructions of the root that double this: they fill the cache of instructions and the budget.
-    INLINE_PRESSURE: f64 = 300.0, "inline-pressure", "instructions", "ours: as A. Prokopec et al., CGO 2019, whose threshold grows exponentially with the root";
+    INLINE_PRESSURE: f64 = 200.0, "inline-pressure", "instructions", "ours: as A. Prokopec et al., CGO 2019, whose threshold grows exponentially with the root";
 
     /// Samples of a context from which its own distribution is used.
     INLINE_CONTEXT_SAMPLES: u64 = 20, "inline-context-samples", "samples", "ours: shares are then sure to a tenth";

@@ -24,7 +24,8 @@ pub struct Fallback {
 impl Fallback {
     /// Whether the profile is asked at all is decided here.
     pub fn new(first: ProfileOracle) -> Fallback {
-        let knows_enough = first.profile().total().is_sure(tuning::INLINE_LEAST_SAMPLES);
+        let Calls { weight, samples, .. } = first.profile().total();
+        let knows_enough = weight > 0.0 && samples.is_none_or(|samples| samples >= tuning::INLINE_LEAST_SAMPLES);
         Fallback { first, otherwise: StaticOracle::default(), knows_enough }
     }
 
