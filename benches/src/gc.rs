@@ -85,8 +85,14 @@ impl Collected {
 
 fn run_ours(case: &Case) -> Result<Collected, String> {
     let sample = process::root().join(format!("lang-samples/{}.lang", case.sample));
-    process::run(Command::new(process::vm()?).args(["run", "--gc-log", "--heap", case.heap]).arg(sample).arg("--").args(case.args))
-        .map(Collected::new)
+    process::run(
+        Command::new(process::vm()?)
+            .args(["run", "--tier", "baseline", "--gc-log", "--heap", case.heap])
+            .arg(sample)
+            .arg("--")
+            .args(case.args),
+    )
+    .map(Collected::new)
 }
 
 fn run_java(java: &Path, classes: &Path, case: &Case) -> Result<Collected, String> {
@@ -106,11 +112,12 @@ fn memory() -> Result<(), String> {
     println!("\n| program | limit | resident MiB, whole process |");
     println!("|---|---|---|");
     let hello = process::root().join("lang-samples/hello.lang");
-    let rest = process::run(Command::new(process::vm()?).args(["run"]).arg(hello))?.max_rss_kib as f64 / 1024.0;
+    let rest = process::run(Command::new(process::vm()?).args(["run", "--tier", "baseline"]).arg(hello))?.max_rss_kib as f64 / 1024.0;
     println!("| hello | – | {rest:.1} |");
     for (sample, args) in [("binary_trees", ["16"].as_slice()), ("splay", &["8000", "200000"])] {
         let path = process::root().join(format!("lang-samples/{sample}.lang"));
-        let run = process::run(Command::new(process::vm()?).args(["run", "--heap", "64m"]).arg(path).arg("--").args(args))?;
+        let run =
+            process::run(Command::new(process::vm()?).args(["run", "--tier", "baseline", "--heap", "64m"]).arg(path).arg("--").args(args))?;
         println!("| {sample} {} | --heap 64m | {:.1} |", args.join(" "), run.max_rss_kib as f64 / 1024.0);
     }
     Ok(())

@@ -173,6 +173,16 @@ fn contexts_of_few_samples_are_not_used() {
 }
 
 #[test]
+fn samples_of_one_burst_are_not_sure_of_much() {
+    // 40 samples, whose weight is known as well as 25 or 16 independent ones say.
+    let calls = |independent: f64| Calls { weight: 400.0, error: Some(400.0 / independent.sqrt()), samples: Some(40) };
+    assert!(calls(25.0).is_sure(20) && !calls(16.0).is_sure(20));
+    assert!(!Calls { samples: Some(19), ..calls(25.0) }.is_sure(20));
+    assert!(Calls { samples: Some(1), error: Some(0.0), ..calls(25.0) }.is_sure(20), "each call was counted");
+    assert!(Calls { samples: None, error: None, ..calls(25.0) }.is_sure(20) && !Calls::default().is_sure(20));
+}
+
+#[test]
 fn a_profile_of_contexts_alone_has_edges_too() {
     let (program, profile) = by_hand(&[0, 1], 3, &[(&[], 0, 1.0), (&[0], 1, 7.0), (&[0, 1], 2, 30.0)]);
     let contexts = profile.contexts().expect("has contexts").clone();
