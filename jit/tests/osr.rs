@@ -14,7 +14,7 @@ use jit::ir::*;
 use jit::opt::analysis::hierarchy::Hierarchy;
 use jit::opt::analysis::loops::Loops;
 use jit::opt::analysis::types::Types;
-use jit::opt::osr::enter_at;
+use jit::opt::osr::{enter_at, loops_around_calls};
 use jit::opt::{Pass, run_pass};
 use profiler::oracle::StaticOracle;
 use std::path::Path;
@@ -299,6 +299,45 @@ fn modules_of_other_tests() {
         }
     }
     assert!(polls > 50, "only {polls} polls");
+}
+
+/// A call's loop is the innermost that can be left: around that without a poll it is the next.
+#[test]
+fn calls_stand_in_the_innermost_loop_that_can_be_left() {
+    let text = r#"
+fn0 "nest"(int) -> int {
+block0(v0: int):
+  v1 = iconst 1
+  v2 = call fn0(v0) site0
+  jump block1(v0)
+block1(v3: int):
+  v4 = call fn0(v3) site1
+  jump block2(v3)
+block2(v5: int):
+  v6 = call fn0(v5) site2
+  poll
+  v7 = isub v5, v1
+  v8 = icmp lt v7, v1
+  branch v8, block3(v7), block2(v7)
+block3(v9: int):
+  v10 = call fn0(v9) site3
+  v11 = icmp lt v10, v1
+  branch v11, block4, block3(v10)
+block4():
+  v12 = call fn0(v9) site4
+  poll
+  v13 = isub v3, v1
+  v14 = icmp lt v13, v1
+  branch v14, block5, block1(v13)
+block5():
+  v15 = call fn0(v3) site5
+  return v15
+}
+"#;
+    let func = parse(text).unwrap().funcs.values().next().unwrap().clone();
+    let mut calls: Vec<(u32, String)> = loops_around_calls(&func).iter().map(|(site, block)| (site.as_u32(), block.to_string())).collect();
+    calls.sort();
+    assert_eq!(calls, [(1, "block4"), (2, "block2"), (3, "block4"), (4, "block4")].map(|(site, block)| (site, block.to_owned())));
 }
 
 /// What the callers of the function pass says nothing of what lives in its loop.

@@ -42,7 +42,7 @@ mod toggle;
 pub use error::PlanError;
 #[cfg(feature = "export")]
 pub use json::{parse, read, render, write};
-pub use oracle::{PlanOracle, Recorder};
+pub use oracle::{Answers, PlanOracle, Recorder};
 pub use toggle::{Held, Reach, Toggle};
 
 use crate::ids::{CallSiteId, FuncId};
@@ -130,11 +130,25 @@ impl Plan {
     /// # Errors
     /// An answer speaks of what the program does not have.
     pub fn from_recorder(about: About, program: &Program, recorder: Recorder<'_>) -> Result<Plan, PlanError> {
-        let (answers, guards) = recorder.into_parts();
-        Plan::build(about, program, answers, &guards)
+        Plan::from_answers(about, program, &[&recorder.into_answers()])
     }
 
-    fn build(about: About, program: &Program, all: impl IntoIterator<Item = Planned>, guards: &[Guard]) -> Result<Plan, PlanError> {
+    /// As [`Plan::from_recorder`], of several recorders one after the other, such as one for each function.
+    ///
+    /// # Errors
+    /// An answer speaks of what the program does not have.
+    pub fn from_answers(about: About, program: &Program, all: &[&Answers]) -> Result<Plan, PlanError> {
+        let decisions = all.iter().flat_map(|answers| answers.decisions.iter().cloned());
+        let guards = all.iter().flat_map(|answers| &answers.guards);
+        Plan::build(about, program, decisions, guards)
+    }
+
+    fn build<'a>(
+        about: About,
+        program: &Program,
+        all: impl IntoIterator<Item = Planned>,
+        guards: impl IntoIterator<Item = &'a Guard>,
+    ) -> Result<Plan, PlanError> {
         let mut names = Renaming::new(program);
         let mut plan = Plan { about, ..Plan::default() };
         for planned in all {

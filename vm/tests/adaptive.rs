@@ -5,6 +5,7 @@
 mod running;
 
 use running::{Ended, Folder};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Four classes whose methods are called from one place, each in a phase of its own.
 const PHASES: &str = "
@@ -226,4 +227,42 @@ fn windows_beside_optimized_code() {
     let overlap = report["accuracy"]["edges"]["overlap"].as_f64();
     assert!(overlap.is_some_and(|overlap| overlap > 50.0), "{report}");
     assert_eq!(report["unseen"], serde_json::Value::Null, "{report}");
+}
+
+/// By root: each call with the calls around it, by their callers and lines, and what was answered.
+fn answers(folder: &Folder, plan: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let plan = profiler::plan::read(&folder.path(plan)).unwrap();
+    let name = |func| plan.names().functions[func].function.name.to_string();
+    let place = |&site: &_| format!("{} {}", name(plan.names().sites[site].caller), plan.names().sites[site].line);
+    let mut roots: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for decision in plan.decisions() {
+        let chain: Vec<String> = decision.chain.iter().chain([&decision.site]).map(place).collect();
+        let (callee, size, verdict) = (name(decision.callee), decision.root_size, decision.verdict);
+        roots.entry(name(decision.root)).or_default().insert(format!("{chain:?} {callee} {size} {verdict:?}"));
+    }
+    roots
+}
+
+/// What was compiled while the program ran is decided again as it was, on this tier and on the other.
+#[test]
+fn plans_of_what_was_compiled_beside_the_program() {
+    let folder = Folder::with_program("planned", &long_phases());
+    let plain = folder.run("--tier baseline");
+    same(&folder, "--tier adaptive --plan-out first.json", &plain);
+    same(&folder, "--tier adaptive --plan-in first.json --plan-out again.json", &plain);
+    same(&folder, "--tier opt --plan-in first.json --plan-out whole.json", &plain);
+    let first = answers(&folder, "first.json");
+    assert!(first.contains_key("areas"), "it runs all the time: {first:?}");
+    // What the plan does not speak of was not compiled when it was made.
+    let is_known = |answer: &&String| !answer.ends_with("Call(NotInPlan)");
+    for other in ["again.json", "whole.json"] {
+        let other = answers(&folder, other);
+        assert!(other.contains_key("areas"), "{other:?}");
+        for (root, decided) in first.iter().filter_map(|(root, decided)| Some((decided, other.get(root)?))) {
+            let known: BTreeSet<&String> = decided.iter().filter(is_known).collect();
+            assert_eq!(root.iter().collect::<BTreeSet<_>>(), known);
+        }
+    }
+    let (code, _, errors) = folder.run("--tier adaptive --plan-out /nowhere/plan.json");
+    assert!(code == Some(2) && errors.contains("there is no folder /nowhere"), "{errors}");
 }

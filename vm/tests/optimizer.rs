@@ -134,7 +134,7 @@ mod native {
     fn other_tiers_have_no_such_flags() {
         for tier in ["interp", "baseline"] {
             let (code, _, errors) = vm("tier", &["run", "--tier", tier, "--inline", "none"]);
-            let expected = "error: --inline, --plan-in and --passes go with --tier opt and --tier adaptive, --plan-out and --time-passes with --tier opt\n";
+            let expected = "error: --inline, --plan-in, --plan-out and --passes go with --tier opt and --tier adaptive, --time-passes with --tier opt\n";
             assert_eq!((code, errors.as_str()), (Some(2), expected));
         }
         let (code, _, errors) = vm("stage", &["dump", "--stage", "ir", "--tier", "opt"]);

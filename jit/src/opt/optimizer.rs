@@ -121,7 +121,7 @@ impl Optimizer {
             Entry::Start => None,
             Entry::Loop(block) => Some(osr::enter_at(&self.lowered, &self.lowered.funcs[id], block)?),
         };
-        self.make_early_forms_below(id, oracle);
+        self.prepare(id, oracle);
         let (func, decisions) = match rest {
             None => self.whole(id, oracle),
             Some(rest) => self.rest(id, rest, oracle),
@@ -146,7 +146,8 @@ impl Optimizer {
         &self.early_decisions[id]
     }
 
-    fn make_early_forms_below(&mut self, root: FuncId, oracle: &dyn Oracle) {
+    /// Makes all early forms that a root needs and that there are not yet; otherwise the root itself does.
+    pub fn prepare(&mut self, root: FuncId, oracle: &dyn Oracle) {
         // What has an early form got it together with all below, whose bodies are not as lowered any more.
         let is_done = |func| self.has_early_form.contains(func);
         let mut needed = call_graph::reachable(&self.module, &self.program.hierarchy, root, is_done);

@@ -41,6 +41,37 @@ pub fn enter_at(module: &Module, func: &Function, block: Block) -> Option<Functi
     Some(func)
 }
 
+/// The calls in loops that running code may leave, each with the block of the poll of the innermost such loop around it.
+pub fn loops_around_calls(func: &Function) -> Vec<(CallSiteId, Block)> {
+    let polls = loop_polls(func);
+    if polls.is_empty() {
+        return Vec::new();
+    }
+    let loops = Loops::new(func, &Dominators::new(func));
+    let mut poll_of: SecondaryMap<LoopId, PackedOption<Block>> = SecondaryMap::new();
+    polls.iter().rev().filter_map(|poll| Some((loops.around(poll.block)?, poll.block))).for_each(|(id, block)| poll_of[id] = block.into());
+    let poll_around = |block: Block| {
+        let mut around = std::iter::successors(loops.around(block), |&id| loops.loops[id].parent.expand());
+        around.find_map(|id| poll_of[id].expand())
+    };
+    let mut calls = Vec::new();
+    for &block in &func.layout {
+        let mut add = |op: &Op| {
+            if let Op::Call { site, .. } | Op::CallVirtual { site, .. } = *op
+                && let Some(poll) = poll_around(block)
+            {
+                calls.push((site, poll));
+            }
+        };
+        let data = &func.blocks[block];
+        data.insts.iter().for_each(|&inst| add(&func.insts[inst].op));
+        if let Some(Terminator::Try { op, .. }) = &data.terminator {
+            add(op);
+        }
+    }
+    calls
+}
+
 struct Rest {
     func: Function,
     repair: Repair,

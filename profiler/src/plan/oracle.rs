@@ -12,6 +12,15 @@ use crate::program::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, PoisonError};
 
+/// What a policy has answered: each answer once, in the order in which they were given.
+#[derive(Clone, Default, Debug)]
+pub struct Answers {
+    /// About calls.
+    pub decisions: Vec<Planned>,
+    /// About targets; none where there was nothing to test for.
+    pub guards: Vec<Guard>,
+}
+
 /// See the [module](self).
 pub struct Recorder<'a> {
     oracle: &'a dyn Oracle,
@@ -25,15 +34,10 @@ impl<'a> Recorder<'a> {
         Recorder { oracle, answers: Mutex::default(), guards: Mutex::default() }
     }
 
-    /// What was answered about targets, each answer once; none where there was nothing to test for.
-    pub fn into_guards(self) -> Vec<Guard> {
-        self.into_parts().1
-    }
-
-    /// All answers, each once in the order in which they were given.
-    pub(super) fn into_parts(self) -> (Vec<Planned>, Vec<Guard>) {
-        let (answers, _) = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (answers, self.guards.into_inner().unwrap_or_else(PoisonError::into_inner))
+    /// So far.
+    pub fn into_answers(self) -> Answers {
+        let (decisions, _) = self.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Answers { decisions, guards: self.guards.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
 }
 

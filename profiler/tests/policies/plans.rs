@@ -12,7 +12,7 @@ fn plan(world: &World, oracle: &dyn Oracle) -> (Plan, Vec<InlineDecision>) {
     let recorder = Recorder::new(oracle);
     let decisions: Vec<_> = (0..world.0.len()).flat_map(|root| compile(world, root, false, &recorder)).collect();
     let about = About { program: "world".into(), policy: "any".into() };
-    let plan = Plan::from_decisions(about, &world.program(false), &decisions, &recorder.into_guards()).expect("a good plan");
+    let plan = Plan::from_decisions(about, &world.program(false), &decisions, &recorder.into_answers().guards).expect("a good plan");
     (plan, decisions)
 }
 
@@ -200,5 +200,5 @@ fn a_recorder_changes_nothing() {
     let oracle = StaticOracle::default();
     let recorder = Recorder::new(&oracle);
     assert_eq!(recorder.decide(&facts(40)), oracle.decide(&facts(40)));
-    assert!(recorder.into_guards().is_empty());
+    assert!(recorder.into_answers().guards.is_empty());
 }

@@ -1,5 +1,7 @@
 //! The command line: arguments in, exit code out. 0 or the program's own code, 1 for an uncaught error, 2 for wrong usage and programs that do not compile.
 
+#[cfg(feature = "native")]
+mod adapting;
 mod args;
 mod bench;
 mod check;

@@ -37,15 +37,14 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Writes the plan, too.
     pub fn optimize(&self, module: Module) -> Result<Optimized, String> {
-        let Job { file, args, .. } = *self;
+        let args = self.args;
         let program = self.program(&module);
         let Policy { oracle, name } = self.policy(&program)?;
         let options = self.options();
         let Some(path) = &args.plan_out else { return Ok(opt::optimize(module, &*oracle, &options)) };
         let recorder = Recorder::new(&*oracle);
         let optimized = opt::optimize(module, &recorder, &options);
-        let about = About { program: file.file_stem().unwrap_or_default().to_string_lossy().into(), policy: name };
-        let plan = Plan::from_recorder(about, &program, recorder).map_err(|error| error.to_string())?;
+        let plan = Plan::from_recorder(self.about(name), &program, recorder).map_err(|error| error.to_string())?;
         plan::write(&plan, path).map_err(|error| format!("{error}\nhint: choose another file with --plan-out"))?;
         Ok(optimized)
     }
@@ -59,10 +58,16 @@ impl Job<'_> {
         Policy::new(self.args, self.file, self.profile, program, self.warn)
     }
 
-    /// Who decides what is inlined while the program runs.
+    /// Who decides what is inlined while the program runs, and what plans call that.
     #[cfg(feature = "native")]
-    pub fn oracle(&self, module: &Module) -> Result<Arc<dyn Oracle>, String> {
-        Ok(self.policy(&self.program(module))?.oracle.into())
+    pub fn oracle(&self, module: &Module) -> Result<(Arc<dyn Oracle>, Box<str>), String> {
+        let Policy { oracle, name } = self.policy(&self.program(module))?;
+        Ok((oracle.into(), name))
+    }
+
+    /// How a plan came about.
+    pub fn about(&self, policy: Box<str>) -> About {
+        About { program: self.file.file_stem().unwrap_or_default().to_string_lossy().into(), policy }
     }
 
     pub fn options(&self) -> Options {

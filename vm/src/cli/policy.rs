@@ -65,6 +65,11 @@ impl OptArgs {
         if self.asks_profile() && profile.is_none() {
             return Err(no_profile(self.policy(), file));
         }
+        self.check_files()
+    }
+
+    /// What can be seen now of what would go wrong when files are written.
+    pub fn check_files(&self) -> Result<(), String> {
         self.plan_out.as_deref().map_or(Ok(()), text::check_folder)
     }
 }
@@ -104,7 +109,7 @@ impl Policy {
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, String> {
-    plan::read(path).map_err(|error| format!("{error}\nhint: plans are made by `vm run FILE --tier opt --plan-out plan.json`"))
+    plan::read(path).map_err(|error| format!("{error}\nhint: plans are made by `vm run FILE --plan-out plan.json`"))
 }
 
 #[cfg(test)]

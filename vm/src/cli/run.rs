@@ -1,6 +1,8 @@
 //! `vm run FILE`: compile, run, report.
 
 #[cfg(feature = "native")]
+use super::adapting::{self, Adapting, live_policy};
+#[cfg(feature = "native")]
 use super::args::OptArgs;
 use super::args::{RunArgs, TierArg};
 use super::compile::{Compiled, compile};
@@ -12,11 +14,7 @@ use super::optimize::Job;
 use super::run_stats::RunStats;
 use super::{live, report, text};
 #[cfg(feature = "native")]
-use crate::runtime::adaptive::{self, Adaptive, Controller, Guide, Pace};
-#[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
-#[cfg(feature = "native")]
-use crate::runtime::profiling::Profiler;
 use crate::runtime::{Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
 use crate::source::SourceMap;
 #[cfg(feature = "native")]
@@ -27,11 +25,9 @@ use jit::layout::Layout;
 use jit::native::{Level, Listener, Osr, Profiling};
 use jit::opt::Optimized;
 #[cfg(feature = "native")]
+use jit::opt::Probes;
+#[cfg(feature = "native")]
 use jit::opt::osr::enter_at;
-#[cfg(feature = "native")]
-use jit::opt::{self, Probes};
-#[cfg(feature = "native")]
-use profiler::oracle::{Kind, NoInlining, Oracle, ProfileView};
 use profiler::profile::Profile;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -128,10 +124,10 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
         None => None,
     };
     #[cfg(feature = "native")]
-    let inlining = match args.tier {
+    let adapting = match args.tier {
         TierArg::Adaptive => {
             let job = job(&map, args, counting, earlier.as_ref(), shown);
-            Some((policy(args, &job, &module, profiler.as_ref().or(guiding.as_ref()))?, job.options()))
+            Some(Adapting::new(args, &job, &module, profiler.as_ref().or(guiding.as_ref()))?)
         }
         _ => None,
     };
@@ -141,7 +137,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     let options = RuntimeOptions { profiler: options.profiler.or(guiding.clone()), ..options };
     #[cfg(feature = "native")]
-    let options = RuntimeOptions { adaptive: adaptive(args)?, ..options };
+    let options = RuntimeOptions { adaptive: adapting::shared(args)?, ..options };
     let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
     let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
     #[cfg(feature = "native")]
@@ -154,10 +150,10 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     guiding.iter().for_each(|profiler| _ = Session::start(profiler, &engine));
     let session = profiler.map(|profiler| Session::start(&profiler, &engine)).transpose()?;
     #[cfg(feature = "native")]
-    let controller = controller(&runtime, &engine, inlining)?;
+    let adapting = adapting.map(|adapting| adapting.start(&runtime, &engine)).transpose()?;
     let status = runtime.run_main(engine.clone().start()).map_err(|e| e.to_string())?;
     #[cfg(feature = "native")]
-    let compiled = controller.map(|controller| finish(controller, &runtime)).transpose()?;
+    let compiled = adapting.map(|adapting| adapting.finish(&runtime)).transpose()?;
     #[cfg(feature = "native")]
     if let Tier::Native(native) = &engine {
         native.inner().listener().iter().for_each(|listener| listener.ended());
@@ -171,10 +167,12 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
         Ok(profiled) => (profiled, status.code),
         Err(message) => (None, live::failed(message, status.code)),
     };
+    #[cfg(feature = "native")]
+    let code = compiled.iter().fold(code, |code, compiled| compiled.write_plan(code));
     let elapsed = start.elapsed();
     let stats = report::stats(&times, optimized.as_ref(), &runtime, &engine, elapsed);
     #[cfg(feature = "native")]
-    let stats = compiled.iter().fold(stats, |stats, compiled| stats + &report::adaptive(compiled));
+    let stats = compiled.iter().fold(stats, |stats, compiled| stats + &report::adaptive(&compiled.summary));
     let calls = profiled.as_ref().filter(|_| counting != Counting::Off).and_then(|p| p.report.counters.get("calls").copied());
     let record = RunStats { exit_code: status.code, calls, ..RunStats::new(&times, optimized.as_ref(), &runtime, &engine, elapsed) };
     let is_in_line = shown == Shown::All && runtime.output_ends_in_line();
@@ -187,14 +185,11 @@ fn check_opt(args: &RunArgs) -> Result<(), String> {
     match args.tier {
         TierArg::Opt => args.opt.check(&args.file, args.live.profile_in.as_deref()),
         _ if args.opt == OptArgs::default() => Ok(()),
-        TierArg::Adaptive if args.opt.time_passes || args.opt.plan_out.is_some() => {
-            Err("--plan-out and --time-passes go with --tier opt".into())
-        }
-        TierArg::Adaptive if live_policy(args).is_some() => Ok(()),
+        TierArg::Adaptive if args.opt.time_passes => Err("--time-passes goes with --tier opt".into()),
+        TierArg::Adaptive if live_policy(args).is_some() => args.opt.check_files(),
         TierArg::Adaptive => args.opt.check(&args.file, args.live.profile_in.as_deref()),
         _ => {
-            Err("--inline, --plan-in and --passes go with --tier opt and --tier adaptive, --plan-out and --time-passes with --tier opt"
-                .into())
+            Err("--inline, --plan-in, --plan-out and --passes go with --tier opt and --tier adaptive, --time-passes with --tier opt".into())
         }
     }
 }
@@ -227,70 +222,9 @@ fn job<'a>(map: &'a SourceMap, args: &'a RunArgs, counting: Counting, profile: O
     Job { file: &args.file, map, args: &args.opt, profile, probes, verify: args.verify, warn: shown != Shown::Nothing }
 }
 
-/// The policy that decides by the run's own profile; `None` where none does.
-#[cfg(feature = "native")]
-fn live_policy(args: &RunArgs) -> Option<Kind> {
-    let is_live = args.tier == TierArg::Adaptive && args.adapt_stress.is_none();
-    is_live.then(|| args.opt.live_policy()).flatten()
-}
-
-/// Who decides in the adaptive tier. `profiler`: of the run.
-#[cfg(feature = "native")]
-fn policy(args: &RunArgs, job: &Job<'_>, module: &Module, profiler: Option<&Arc<Profiler>>) -> Result<Box<dyn adaptive::Policy>, String> {
-    if let (Some(kind), Some(profiler)) = (live_policy(args), profiler) {
-        let earlier = job.profile.map(|profile| ProfileView::new(profile, &names::program(module, job.map)));
-        let guide = Guide::new(kind, profiler.clone(), earlier.unwrap_or_default());
-        return guide.map(|guide| Box::new(guide) as Box<dyn adaptive::Policy>).ok_or("the policy asks no profile; this is a bug".into());
-    }
-    let oracle = job.oracle(module)?;
-    let mut turn = 0;
-    let other: Arc<dyn Oracle> = Arc::new(NoInlining);
-    let is_forced = args.adapt_stress.is_some();
-    Ok(Box::new(move || {
-        // Where everything is compiled again and again, not always alike.
-        turn += usize::from(is_forced);
-        if turn % 3 == 1 { Arc::clone(&other) } else { Arc::clone(&oracle) }
-    }))
-}
-
 #[cfg(feature = "native")]
 fn probes(counting: Counting) -> Probes {
     if counting == Counting::Inlined { Probes::Inlined } else { Probes::None }
-}
-
-/// What the adaptive tier's threads share.
-#[cfg(feature = "native")]
-fn adaptive(args: &RunArgs) -> Result<Option<Arc<Adaptive>>, String> {
-    let shared = match args.adapt_stress {
-        Some(_) if args.tier != TierArg::Adaptive => return Err("--adapt-stress goes with --tier adaptive".into()),
-        Some(seed) => Adaptive::forced(Pace { seed, gap: 64, times: 400 }),
-        None => Adaptive::default(),
-    };
-    Ok((args.tier == TierArg::Adaptive).then(|| Arc::new(shared)))
-}
-
-/// The compile thread of the adaptive tier.
-#[cfg(feature = "native")]
-fn controller(
-    runtime: &Runtime,
-    tier: &Tier,
-    inlining: Option<(Box<dyn adaptive::Policy>, opt::Options)>,
-) -> Result<Option<Controller>, String> {
-    let (Some(adaptive), Tier::Native(engine)) = (&runtime.options.adaptive, tier) else { return Ok(None) };
-    let (policy, options) = inlining.expect("the adaptive tier inlines");
-    let started = adaptive::start(adaptive.clone(), engine.clone(), runtime.module.clone(), options, runtime.options.tick, policy);
-    started.map(Some).map_err(|error| format!("cannot start the compile thread: {error}"))
-}
-
-/// The program has ended: what was compiled for it.
-#[cfg(feature = "native")]
-fn finish(controller: Controller, runtime: &Runtime) -> Result<adaptive::Summary, String> {
-    runtime.options.adaptive.iter().for_each(|adaptive| adaptive.close());
-    let summary = controller.summary();
-    if controller.has_failed() {
-        return Err("the compile thread has failed; this is a bug".into());
-    }
-    Ok(summary)
 }
 
 #[cfg(not(feature = "native"))]

@@ -10,12 +10,15 @@ use crate::runtime::native::NativeEngine;
 use crate::runtime::profiling::clock::thread_time;
 use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
-use jit::ir::{Block, FuncId, Module};
+use jit::ir::{Block, CallSiteId, FuncId, Module};
 use jit::native::{Level, SiteKind};
+use jit::opt::osr::loops_around_calls;
 use jit::opt::{self, Entry, Optimizer};
-use profiler::oracle::{Fallback, InlineDecision, Oracle, Question, Questions};
+use profiler::oracle::{Fallback, InlineDecision, Oracle, Question, Questions, TinyOnly};
+use profiler::plan::{Answers, Recorder};
 use profiler::tuning::CALL_TIME;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -64,6 +67,24 @@ pub struct Summary {
     pub time: Duration,
     /// Of what was installed, in order.
     pub decisions: Vec<InlineDecision>,
+    /// Where that is wanted.
+    pub answers: Option<PlanAnswers>,
+}
+
+/// What has to stand in a plan that leads to the same code.
+#[derive(Clone, Default, Debug)]
+pub struct PlanAnswers {
+    /// About the forms in which functions are inlined.
+    early: Vec<Answers>,
+    /// About the last version of each function. Those of loops find the same answers.
+    late: BTreeMap<FuncId, Answers>,
+}
+
+impl PlanAnswers {
+    /// In an order that does not depend on when functions were compiled.
+    pub fn all(&self) -> Vec<&Answers> {
+        self.early.iter().chain(self.late.values()).collect()
+    }
 }
 
 /// The compile thread.
@@ -88,7 +109,7 @@ fn lock(summary: &Mutex<Summary>) -> MutexGuard<'_, Summary> {
     summary.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Starts the thread, which ends after [`Adaptive::close`]. `tick`: from one tick of the timer to the next.
+/// Starts the thread, which ends after [`Adaptive::close`]. `tick`: from one tick of the timer to the next. `records`: what a plan needs is kept.
 ///
 /// # Errors
 /// The system has no thread.
@@ -99,8 +120,9 @@ pub fn start(
     options: opt::Options,
     tick: Duration,
     policy: Box<dyn Policy>,
+    records: bool,
 ) -> io::Result<Controller> {
-    let summary = Arc::new(Mutex::default());
+    let summary = Arc::new(Mutex::new(Summary { answers: records.then(PlanAnswers::default), ..Summary::default() }));
     let told = Arc::clone(&summary);
     // Compiling wants a deep stack.
     let builder = std::thread::Builder::new().name("compiler".into()).stack_size(16 << 20);
@@ -108,7 +130,7 @@ pub fn start(
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
         let (summary, asked) = (told, FxHashMap::default());
-        let mut worker = Worker { shared, engine, optimizer, known, policy, summary, asked };
+        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, asked };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
@@ -118,13 +140,16 @@ pub fn start(
 struct Known {
     sizes: Vec<u32>,
     loops: FxHashMap<FuncId, Vec<Block>>,
+    /// The innermost loop around a call.
+    around: FxHashMap<CallSiteId, Block>,
 }
 
 impl Known {
     fn new(module: &Module) -> Known {
         let sizes = module.funcs.values().map(opt::size).collect();
         let loops = module.funcs.iter().map(|(id, func)| (id, loop_polls(func).iter().map(|poll| poll.block).collect::<Vec<_>>()));
-        Known { sizes, loops: loops.filter(|(_, loops)| !loops.is_empty()).collect() }
+        let around = module.funcs.values().flat_map(loops_around_calls).collect();
+        Known { sizes, loops: loops.filter(|(_, loops)| !loops.is_empty()).collect(), around }
     }
 }
 
@@ -144,6 +169,7 @@ struct Worker {
     optimizer: Optimizer,
     known: Known,
     policy: Box<dyn Policy>,
+    records: bool,
     summary: Arc<Mutex<Summary>>,
     /// What was asked when the last version of each function was made.
     asked: FxHashMap<FuncId, Vec<Question>>,
@@ -233,6 +259,7 @@ impl Worker {
             let mut chain = chain.peekable();
             let at = match chain.peek().and_then(|view| view.site) {
                 Some(SiteKind::Loop(block)) => Some(block),
+                Some(SiteKind::Call(site)) => self.known.around.get(&site).copied(),
                 _ => None,
             };
             let Some(root) = chain.last() else { continue };
@@ -249,10 +276,26 @@ impl Worker {
         model.done(job, (thread_time() - begun).as_nanos() as f64, inlined.into_iter(), &self.known);
     }
 
+    /// Makes the early forms that the function needs apart from its own code, so that the answers about both can be told apart: when a function itself is compiled, perhaps much later, the policy may say something else of its calls.
+    fn prepare(&mut self, func: FuncId, oracle: &dyn Oracle) {
+        let tiny = TinyOnly(oracle);
+        let recorder = Recorder::new(&tiny);
+        self.optimizer.prepare(func, &recorder);
+        let mut told = recorder.into_answers();
+        told.decisions.retain(|planned| planned.verdict.is_inlined());
+        if let Some(answers) = &mut lock(&self.summary).answers {
+            answers.early.push(told);
+        }
+    }
+
     /// Compiles and installs. Gives the functions that came in; `None`: there can be no such code.
     fn make(&mut self, job: Job) -> Option<Vec<FuncId>> {
         let oracle = self.policy.oracle();
-        let questions = Questions::new(&*oracle, job.func);
+        if self.records {
+            self.prepare(job.func, &*oracle);
+        }
+        let recorder = Recorder::new(&*oracle);
+        let questions = Questions::new(if self.records { &recorder } else { &*oracle }, job.func);
         let root = self.optimizer.root(job.func, job.entry, &questions);
         let engine = self.engine.inner();
         let installed = root.and_then(|root| {
@@ -271,6 +314,9 @@ impl Worker {
             Entry::Start => {
                 summary.functions += 1;
                 summary.again += u64::from(self.asked.insert(job.func, questions.into_list()).is_some());
+                if let Some(answers) = &mut summary.answers {
+                    answers.late.insert(job.func, recorder.into_answers());
+                }
             }
             Entry::Loop(_) => summary.loops += 1,
         }

@@ -13,7 +13,7 @@ mod forced;
 mod guide;
 mod model;
 
-pub use controller::{Controller, Newer, Policy, Summary, start};
+pub use controller::{Controller, Newer, PlanAnswers, Policy, Summary, start};
 pub use forced::Pace;
 pub use guide::Guide;
 

@@ -47,7 +47,7 @@ pub struct Seen {
     pub code: Code,
     /// Where the frame lies, which tells calls apart.
     pub fp: u64,
-    /// It stands at this poll of a loop.
+    /// The loop that it stands in, by its poll: the innermost frame at the poll itself, the others at a call.
     pub at: Option<Block>,
 }
 
@@ -140,15 +140,11 @@ impl Model {
             Code::Baseline => state.baseline.add(tick),
             Code::Optimized => state.optimized.add(tick),
         }
-        let mut callee = top;
-        for caller in frames[1..].iter().take(CLIMB) {
-            if top.code == Code::Optimized || caller.code == Code::Optimized || facts.size(callee.func) > INLINED {
-                break;
-            }
+        let reach = reach(frames, facts);
+        for caller in &frames[1..=reach] {
             self.funcs.entry(caller.func).or_default().baseline.add(tick);
-            callee = caller;
         }
-        let waits = self.look_for_loops(frames, facts);
+        let waits = self.look_for_loops(frames, reach);
         self.ticks += 1;
         if self.ticks.is_multiple_of(ROUND) {
             self.decay();
@@ -156,24 +152,21 @@ impl Model {
         waits
     }
 
+    /// Of the first frames up to `reach`, which would take in what runs, the loops count that they stand in: the others' would wait in optimized code as they do now. For the rest of its call the code of a loop is also that of the loops around it.
+    ///
     /// A loop at whose poll a thread stands is left at once. One that waits for what it calls is so when that returns, which may be soon or never, and asking costs time at every poll until then: so each such call is asked for less and less often.
-    fn look_for_loops(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
+    fn look_for_loops(&mut self, frames: &[Seen], reach: usize) -> bool {
         let mut waits = false;
         for (depth, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.code == Code::Baseline) {
-            if let Some(block) = frame.at {
-                self.loops.entry((frame.func, block)).or_default().add(self.tick);
-            }
+            let Some(block) = frame.at else { continue };
             let seen = self.calls.entry((frame.fp, frame.func)).or_default();
             *seen += 1;
-            if *seen < LONG {
-                continue;
-            }
-            let is_due = seen.is_power_of_two();
-            for &block in facts.loops(frame.func) {
+            let is_long = *seen >= LONG;
+            if depth <= reach && (depth == 0 || is_long) {
                 self.loops.entry((frame.func, block)).or_default().add(self.tick);
-                let is_here = depth == 0 && frame.at == Some(block);
-                waits |= (is_here || is_due) && self.settled.get(&(frame.func, block)) == Some(&true);
             }
+            let is_due = is_long && (depth == 0 || seen.is_power_of_two());
+            waits |= is_due && self.settled.get(&(frame.func, block)) == Some(&true);
         }
         waits
     }
@@ -257,6 +250,12 @@ impl Model {
     }
 }
 
+/// How many callers, the innermost first, would take in what runs if they were compiled: baseline code, and small callees one in the other.
+fn reach(frames: &[Seen], facts: &dyn Facts) -> usize {
+    let takes_in = |pair: &[Seen]| pair.iter().all(|frame| frame.code == Code::Baseline) && facts.size(pair[0].func) <= INLINED;
+    frames.windows(2).take(CLIMB).take_while(|pair| takes_in(pair)).count()
+}
+
 /// What the time for compiling a function grows with.
 fn units(func: FuncId, facts: &dyn Facts) -> f64 {
     f64::from(facts.size(func).max(10))
@@ -275,21 +274,20 @@ fn order(job: &Job) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    /// Sizes; functions above 100 have a loop each, here.
-    struct Sizes([Block; 1]);
+    struct Sizes;
 
     impl Facts for Sizes {
         fn size(&self, func: FuncId) -> u32 {
             func.as_u32() % 100 * 10
         }
 
-        fn loops(&self, func: FuncId) -> &[Block] {
-            if func.as_u32() > 100 { &self.0 } else { &[] }
+        fn loops(&self, _: FuncId) -> &[Block] {
+            &[]
         }
     }
 
     fn sizes() -> Sizes {
-        Sizes([Block::from_u32(7)])
+        Sizes
     }
 
     const MILLISECOND: f64 = 1e6;
@@ -328,27 +326,51 @@ mod tests {
         assert_eq!(model.next(&sizes()), None, "what was taken in waits for new evidence");
     }
 
-    #[test]
-    fn a_call_that_lasts_gets_code_for_its_loops() {
-        let mut model = Model::new(MILLISECOND);
-        let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
-        let mut left = false;
-        for _ in 0..20 {
-            left |= model.tick(&[frame(5, 1), frame(101, 2)], &sizes());
-        }
-        assert!(!left, "there is no code yet");
+    /// In the loop at this block.
+    fn within(frame: Seen) -> Seen {
+        Seen { at: Some(Block::from_u32(7)), ..frame }
+    }
+
+    fn all_jobs(model: &mut Model) -> Vec<Job> {
         let mut jobs = Vec::new();
         while let Some(job) = model.next(&sizes()) {
             jobs.push(job);
             model.done(job, 1e5, std::iter::empty(), &sizes());
         }
+        jobs
+    }
+
+    #[test]
+    fn a_call_that_lasts_gets_code_for_its_loop() {
+        let mut model = Model::new(MILLISECOND);
+        let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
+        let waiting = [frame(5, 1), within(frame(101, 2))];
+        let left = (0..20).filter(|_| model.tick(&waiting, &sizes())).count();
+        assert_eq!(left, 0, "there is no code yet");
+        let jobs = all_jobs(&mut model);
         assert!(jobs.contains(&job), "{jobs:?}");
         // The loop waits for what it calls.
-        let mut asked = |ticks: u32| (0..ticks).filter(|_| model.tick(&[frame(5, 1), frame(101, 2)], &sizes())).count();
+        let mut asked = |ticks: u32| (0..ticks).filter(|_| model.tick(&waiting, &sizes())).count();
         assert!(asked(20) > 0, "there is code for a loop that runs");
         assert!(asked(5000) < 10, "asking costs time");
-        let at_poll = Seen { at: Some(Block::from_u32(7)), ..frame(101, 2) };
-        assert!((0..3).all(|_| model.tick(&[at_poll], &sizes())), "it goes on");
+        assert!((0..3).all(|_| model.tick(&[within(frame(101, 2))], &sizes())), "it goes on");
+    }
+
+    #[test]
+    fn loops_that_would_not_take_in_what_runs_wait_as_they_are() {
+        let optimized = |frame| Seen { code: Code::Optimized, ..frame };
+        // 15 is too large to come in.
+        for callee in [frame(15, 1), optimized(frame(5, 1))] {
+            let mut model = Model::new(MILLISECOND);
+            (0..100).for_each(|_| _ = model.tick(&[callee, within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+            let jobs = all_jobs(&mut model);
+            assert!(jobs.iter().all(|job| job.entry == Entry::Start), "{jobs:?}");
+        }
+        // Of the call whose loop takes in what runs, and of the one around it.
+        let mut model = Model::new(MILLISECOND);
+        (0..100).for_each(|_| _ = model.tick(&[frame(5, 1), within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+        let loops = all_jobs(&mut model).iter().filter(|job| job.entry != Entry::Start).count();
+        assert_eq!(loops, 2);
     }
 
     #[test]
