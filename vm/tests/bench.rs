@@ -173,7 +173,8 @@ fn iterations_are_told_apart() {
     let folder = Folder::new("iterations");
     let source = folder.write("state.lang", STATE);
     let out = folder.0.join("out");
-    let args = ["--compare", "tier=interp,baseline,opt", "--baseline", "baseline", "--iterations", "4", "--rounds", "1", "--time", "cpu"];
+    let args =
+        ["--compare", "tier=interp,baseline,opt,adaptive", "--baseline", "baseline", "--iterations", "4", "--rounds", "1", "--time", "cpu"];
     let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&source]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(table.contains("steady state: cpu ms") && table.contains("speedup of the first"), "{table}");
@@ -188,6 +189,8 @@ fn iterations_are_told_apart() {
     }
     assert_eq!((&values[0]["code_bytes"], &values[0]["inlined"]), (&Value::Null, &Value::Null), "the interpreter makes no code");
     assert_eq!(values[0]["calls"], values[1]["calls"], "both make each call");
+    assert_eq!(values[3]["calls"], Value::Null, "counted, it would be compiled otherwise");
+    assert!(table.contains("note: calls are not counted on the adaptive tier"), "{table}");
     assert_eq!(values[0]["times"][2]["speedup"]["low"], Value::Null, "one round has no interval");
 }
 
@@ -348,9 +351,8 @@ fun main() {
 fn policies_that_ask_a_profile_get_one() {
     let folder = Folder::new("profiles");
     let (file, out) = (folder.write("calls.lang", CALLS), folder.0.join("results"));
-    let args =
-        ["--compare", "inline=static,cost-benefit", "--args", "300000", "--rounds", "1", "--heap", "64m", "--out", out.to_str().unwrap()];
-    let (code, table, errors) = bench(&args, &[&file]);
+    let args = ["--compare", "inline=static,cost-benefit", "--args", "300000", "--rounds", "1", "--iterations", "2", "--heap", "64m"];
+    let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&file]);
     assert_eq!(code, Some(0), "{errors}");
     assert!(table.starts_with("inline: cost-benefit against static\n"), "{table}");
     let json = Folder(out).json("bench.json");

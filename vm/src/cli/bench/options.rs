@@ -7,7 +7,6 @@ use super::programs::{self, Program};
 use crate::cli::args::InlineArg;
 use crate::cli::args::{MemoryArgs, TierArg};
 use clap::Args;
-#[cfg(feature = "native")]
 use clap::ValueEnum;
 use jit::opt::PassSet;
 use std::num::NonZeroU32;
@@ -19,7 +18,7 @@ pub struct BenchArgs {
     pub files: Vec<PathBuf>,
     /// What differs between the runs, and the values to compare: inline, plan, tier, profile or passes, with values as of the argument of vm run with that name
     ///
-    /// Inlining policies that ask a profile get one of an untimed run of the program. The values of plan are files for --plan-in, of one program. In a value of passes + stands for a comma: passes=all,-gvn,-gvn+-licm.
+    /// Inlining policies that ask a profile get one of an untimed run of the program; with --tier adaptive they have that of the run itself. The values of plan are files for --plan-in, of one program. In a value of passes + stands for a comma: passes=all,-gvn,-gvn+-licm.
     #[arg(long, value_name = "AXIS=A,B,…", value_parser = str::parse::<Comparison>, allow_hyphen_values = true)]
     pub compare: Comparison,
     /// The value that the others are compared with, by default the first
@@ -117,6 +116,8 @@ pub struct Setup {
     /// Those of them that say how much a program may take.
     pub memory: Vec<String>,
     /// Of all runs, where that is not what is compared.
+    pub tier: TierArg,
+    /// Of all runs, where that is not what is compared.
     #[cfg(feature = "native")]
     pub inline: Option<InlineArg>,
     pub goal: Goal,
@@ -139,6 +140,7 @@ impl Setup {
             baseline,
             flags: [flags(args, comparison.axis)?, memory.clone()].concat(),
             memory,
+            tier: args.tier.unwrap_or(comparison.axis.usual_tier()),
             #[cfg(feature = "native")]
             inline: args.inline,
             comparison,
@@ -154,12 +156,19 @@ impl Setup {
         if self.iterations.get() > 1 { Phase::Steady } else { Phase::Process }
     }
 
-    /// Whether programs run under this value with a policy that asks a profile.
+    /// How programs are executed under this value.
+    pub fn tier(&self, value: usize) -> TierArg {
+        let Comparison { axis, values } = &self.comparison;
+        let compared = (*axis == Axis::Tier).then(|| TierArg::from_str(&values[value], false).ok()).flatten();
+        compared.unwrap_or(self.tier)
+    }
+
+    /// Whether programs run under this value with a policy that asks an earlier profile: on a tier that has not the run's own.
     #[cfg(feature = "native")]
     pub fn asks_profile(&self, value: usize) -> bool {
         let Comparison { axis, values } = &self.comparison;
         let inline = if *axis == Axis::Inline { InlineArg::from_str(&values[value], false).ok() } else { self.inline };
-        inline.is_some_and(InlineArg::asks_profile)
+        !self.tier(value).keeps_baseline_code() && inline.is_some_and(InlineArg::asks_profile)
     }
 
     #[cfg(not(feature = "native"))]

@@ -68,7 +68,7 @@ pub struct ValueResult {
     pub code_bytes: Option<f64>,
     /// Calls in the code that the optimizer inlined.
     pub inlined: Option<f64>,
-    /// Calls that were made, from one run of its own.
+    /// Calls that were made, from one run of its own; `None` on the adaptive tier.
     pub calls: Option<u64>,
     /// Of the baseline's calls, in percent; below 0 if more were made.
     pub calls_removed_percent: Option<f64>,

@@ -54,6 +54,7 @@ impl PlanPair<'_> {
             baseline: 0,
             flags,
             memory,
+            tier: TierArg::Opt,
             inline: None,
             goal: effort.goal(),
             iterations: effort.iterations,

@@ -32,7 +32,7 @@ pub enum Stopped {
 pub struct Measured {
     /// By value, then by round.
     pub samples: Vec<Vec<Sample>>,
-    /// By value, from a run of its own.
+    /// By value, from a run of its own; `None` where that would say nothing.
     pub calls: Vec<Option<u64>>,
     pub stopped: Stopped,
     /// That all its runs took together.
@@ -50,15 +50,19 @@ pub fn measure(setup: &Setup, program: &Program) -> Result<Measured, String> {
     let mut runner = Runner::new(setup)?;
     let profiled = runner.make_profile(program)?;
     let mut output = Output { setup, program, runner: &runner, expected: None };
-    let mut calls = Vec::new();
+    let mut calls = vec![None; setup.comparison.values.len()];
     for value in setup.values_from_baseline() {
-        let (printed, counted) = runner.counted(program, value)?;
+        let printed = match runner.counted(program, value)? {
+            Some((printed, counted)) => {
+                calls[value] = counted.calls;
+                printed
+            }
+            None => runner.timed(program, value)?.0,
+        };
         output.check(value, printed)?;
-        calls.push((value, counted.calls));
     }
     // A profile of other work would be none of this.
     profiled.map_or(Ok(()), |printed| output.check(setup.baseline, printed))?;
-    calls.sort_by_key(|(value, _)| *value);
     let mut samples = vec![Vec::new(); setup.comparison.values.len()];
     let mut random = Random::new(setup.seed);
     let start = Instant::now();
@@ -72,7 +76,6 @@ pub fn measure(setup: &Setup, program: &Program) -> Result<Measured, String> {
             break why;
         }
     };
-    let calls = calls.into_iter().map(|(_, calls)| calls).collect();
     Ok(Measured { samples, calls, stopped, seconds: begun.elapsed().as_secs_f64() })
 }
 

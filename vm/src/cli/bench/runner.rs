@@ -67,7 +67,8 @@ impl<'a> Runner<'a> {
         let profile = Temporary::new("profile");
         let flags = [&PROFILED.map(str::to_owned)[..], &memory[..], &[format!("--profile-out={}", profile.0.display())]].concat();
         let mut command = Command::new(&self.vm);
-        command.arg("run").args(&flags).arg(&program.file).arg("--").args(&program.args);
+        command.arg("run").args(&flags).arg("--repeat").arg(self.setup.iterations.to_string());
+        command.arg(&program.file).arg("--").args(&program.args);
         let run = process::run(&mut command).map_err(|e| self.cannot_start(&e))?;
         let words = words(program, &flags);
         check(&run, &format!("{} with a profiler", program.name), &format!("hint: the run was {words}"))?;
@@ -94,15 +95,18 @@ impl<'a> Runner<'a> {
         Ok((run.stdout, sample))
     }
 
-    /// What it printed, and what it called.
-    pub fn counted(&self, program: &Program, value: usize) -> Result<(Vec<u8>, Counted), String> {
+    /// What it printed, and what it called. `None` where code is compiled by what it does: counted, it would become other code.
+    pub fn counted(&self, program: &Program, value: usize) -> Result<Option<(Vec<u8>, Counted)>, String> {
+        if self.setup.tier(value).keeps_baseline_code() {
+            return Ok(None);
+        }
         // A profiler counts inlined calls only if it is asked to, so these are calls that the machine makes.
         let mut flags = self.flags(value);
         flags.retain(|flag| !flag.starts_with("--profile="));
         flags.extend(COUNTING.map(str::to_owned));
         let run = process::run(&mut self.command(program, &flags)).map_err(|e| self.cannot_start(&e))?;
         let stats = self.finish(program, value, &flags, &run)?;
-        Ok((run.stdout, Counted { calls: stats.calls }))
+        Ok(Some((run.stdout, Counted { calls: stats.calls })))
     }
 
     fn flags(&self, value: usize) -> Vec<String> {

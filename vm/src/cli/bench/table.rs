@@ -92,6 +92,11 @@ fn notes(report: &Report) -> Vec<String> {
     if !report.processor_counters {
         notes.push("no PMU: this machine does not let programs count instructions and misses of the instruction cache".into());
     }
+    let counts_calls = |value: &ValueResult| value.calls.is_some();
+    let values = || report.programs.iter().flat_map(|program| &program.values);
+    if values().any(counts_calls) && !values().all(counts_calls) {
+        notes.push("calls are not counted on the adaptive tier, where counting changes what is compiled".into());
+    }
     let names = |is: fn(&ProgramResult) -> bool| -> Vec<&str> {
         report.programs.iter().filter(|program| is(program)).map(|program| program.name.as_str()).collect()
     };
