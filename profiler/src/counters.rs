@@ -42,7 +42,7 @@ macro_rules! counters {
 }
 
 counters! {
-    calls, "calls", "calls", "calls that the program has made";
+    calls, "calls", "calls", "calls that the program has made, or is reckoned to have made where they were counted in windows";
     unmatched, "unmatched-returns", "returns", "returns without an open call, ignored";
     ticks, "ticks", "ticks", "ticks that a sampler was asked about";
     ticks_unaffordable, "ticks-unaffordable", "ticks", "ticks that were passed over since the walk of a deep stack was not yet paid for";

@@ -141,7 +141,9 @@ pub struct RunArgs {
     pub args: Vec<String>,
 }
 
+// By default on a tier that makes each call of the source: then numbers of calls are the program's.
 #[derive(Args, Debug)]
+#[command(mut_arg("tier", |tier| tier.default_value(TierArg::without_inlining().name())))]
 pub struct ProfileArgs {
     #[command(flatten)]
     pub run: RunArgs,
@@ -389,6 +391,18 @@ pub enum TierArg {
 }
 
 impl TierArg {
+    pub fn name(self) -> &'static str {
+        match self {
+            TierArg::Interp => "interp",
+            #[cfg(feature = "native")]
+            TierArg::Baseline => "baseline",
+            #[cfg(feature = "native")]
+            TierArg::Opt => "opt",
+            #[cfg(feature = "native")]
+            TierArg::Adaptive => "adaptive",
+        }
+    }
+
     /// Calls may be replaced by the code they go to.
     pub fn inlines(self) -> bool {
         #[cfg(feature = "native")]

@@ -248,7 +248,7 @@ impl Session {
         let ledger = self.profiler.ledger();
         let described = describe(&options.parameters, options.seed, &counters);
         let mut parameters = described.parameters;
-        parameters.push(("tier".into(), tier.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned()).into()));
+        parameters.push(("tier".into(), tier.name().into()));
         let (clock, duration) = match options.time {
             Time::Real => (Clock::Nanoseconds, u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             Time::Calls => (Clock::Steps, counters.calls),
@@ -291,7 +291,7 @@ impl Session {
                     .into(),
             ),
             Counting::Beside => notes.push(
-                "in the windows functions run in code that inlines nothing: inlined calls are counted, too, but not in optimized loops that were entered before; and what is told of the time in between is what that code would have called"
+                "in the windows functions run in code that inlines nothing: inlined calls are counted, too, but not in optimized loops that were entered before; numbers of calls are what that code would have made of the run's time, of which optimized code makes more (--tier baseline has the numbers themselves)"
                     .into(),
             ),
             Counting::Off | Counting::Calls | Counting::Inlined => {}
