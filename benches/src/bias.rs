@@ -12,7 +12,7 @@ use std::process::Command;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// By default both
+    /// By default baseline and opt
     #[arg(long, value_enum)]
     tier: Option<Tier>,
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     println!("|---|---|---|---|---|---|---|---|");
     let mut failed = 0;
     for example in &EXAMPLES {
-        for tier in [Tier::Baseline, Tier::Opt].into_iter().filter(|&tier| options.tier.is_none_or(|only| only == tier)) {
+        for tier in options.tier.map_or(vec![Tier::Baseline, Tier::Opt], |only| vec![only]) {
             for (title, kind, flags) in SAMPLERS {
                 let shares: Vec<f64> =
                     (1..=options.runs).map(|seed| share(example, tier, flags, options.seconds, seed)).collect::<Result<_, _>>()?;

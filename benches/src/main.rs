@@ -10,6 +10,8 @@ mod compile;
 mod events;
 mod gc;
 mod iterations;
+mod jobs;
+mod long_loop;
 mod peers;
 mod polls;
 mod process;
@@ -48,6 +50,10 @@ enum What {
     },
     /// Benchmark samples against their twins in Java, C++ and JavaScript, as far as these are on the machine
     Peers(peers::Options),
+    /// Processes of a tenth of a second, as a whole, against those of the twins
+    Jobs(jobs::Options),
+    /// How soon one long loop in `main` runs at optimized speed on the adaptive tier
+    LongLoop(long_loop::Options),
     /// What each pass of the optimizer buys: each benchmark sample with all passes and with one of them left out
     Ablation(ablation::Options),
     /// Compile time of the optimizing tier against the baseline tier's
@@ -75,6 +81,8 @@ fn main() -> std::process::ExitCode {
         What::Ablation(options) => ablation::run(&options),
         What::Compile { runs } => compile::run(runs),
         What::Peers(options) => peers::run(&options),
+        What::Jobs(options) => jobs::run(&options),
+        What::LongLoop(options) => long_loop::run(&options),
         What::RecordTraces(options) => record_traces::run(&options),
         What::Events(options) => events::run(&options),
         What::Accuracy(options) => accuracy::run(&options),

@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<(), String> {
 }
 
 /// The programs that have twins, or those of them that are asked for.
-fn chosen(only: &[String]) -> Result<Vec<&'static Benchmark>, String> {
+pub fn chosen(only: &[String]) -> Result<Vec<&'static Benchmark>, String> {
     let known: Vec<&Benchmark> = SUITE.iter().filter(|b| twins::java_class(b.name).is_some()).collect();
     if let Some(name) = only.iter().find(|name| !known.iter().any(|b| b.name == name.as_str())) {
         let names: Vec<&str> = known.iter().map(|b| b.name).collect();
@@ -81,7 +81,7 @@ fn header(languages: &[Language]) {
     println!("|---|---|---|{}", "---|".repeat(2 * languages.len()));
 }
 
-fn cell(sample: &[f64], medians: &mut Vec<f64>) -> String {
+pub fn cell(sample: &[f64], medians: &mut Vec<f64>) -> String {
     if sample.is_empty() {
         return " – |".into();
     }
@@ -90,7 +90,7 @@ fn cell(sample: &[f64], medians: &mut Vec<f64>) -> String {
     format!(" {ratio:.2} |")
 }
 
-fn mean(medians: &[f64]) -> String {
+pub fn mean(medians: &[f64]) -> String {
     if medians.is_empty() { " – |".into() } else { format!(" **{:.2}** |", stats::geometric_mean(medians)) }
 }
 
@@ -140,6 +140,6 @@ fn run_side(benchmark: &Benchmark, side: Option<Language>, options: &Options, tw
     process::run(command.args(["--iterations", &options.iterations.to_string()]))
 }
 
-fn side_name(benchmark: &Benchmark, side: Option<Language>) -> String {
+pub fn side_name(benchmark: &Benchmark, side: Option<Language>) -> String {
     format!("{} in {}", benchmark.name, side.map_or("our language", Language::name))
 }

@@ -89,14 +89,14 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// Each round begins with another of the modes, or with none.
-pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, again: bool) -> Result<Row, String> {
+/// Each round begins with another of the modes, or with none; `turn` says with which the first does, so that over all samples none of them is always the first after a pause.
+pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, turn: usize, again: bool) -> Result<Row, String> {
     let exact = subject.exact(again)?;
     let mut unprofiled: Vec<Vec<f64>> = Vec::new();
     let mut runs: Vec<Vec<(Vec<f64>, Quality)>> = modes.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
         for slot in 0..=modes.len() {
-            let Some(at) = ((slot + round as usize) % (modes.len() + 1)).checked_sub(1) else {
+            let Some(at) = ((slot + turn + round as usize) % (modes.len() + 1)).checked_sub(1) else {
                 unprofiled.push(subject.unprofiled()?);
                 continue;
             };

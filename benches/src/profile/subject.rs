@@ -19,6 +19,8 @@ pub enum Tier {
     Baseline,
     /// With probes in inlined functions wherever something is profiled
     Opt,
+    /// Against exact profiles of the baseline tier, which makes the same calls
+    Adaptive,
 }
 
 impl Tier {
@@ -26,6 +28,15 @@ impl Tier {
         match self {
             Tier::Baseline => "baseline",
             Tier::Opt => "opt",
+            Tier::Adaptive => "adaptive",
+        }
+    }
+
+    /// On which exact profiles are made.
+    fn exact(self) -> Tier {
+        match self {
+            Tier::Adaptive => Tier::Baseline,
+            tier => tier,
         }
     }
 
@@ -34,6 +45,7 @@ impl Tier {
         match self {
             Tier::Baseline => &["--tier", "baseline"],
             Tier::Opt => &["--tier", "opt", "--profile-inlined"],
+            Tier::Adaptive => &["--tier", "adaptive"],
         }
     }
 }
@@ -106,11 +118,11 @@ impl<'a> Subject<'a> {
 
     /// What really happened, in one iteration: the others do the same.
     pub fn exact(&self, again: bool) -> Result<Profile, String> {
-        let kept = self.file("exact.json")?;
+        let once = Subject { iterations: 1, tier: self.tier.exact(), ..*self };
+        let kept = once.file("exact.json")?;
         if again || !kept.exists() {
-            let unfinished = self.file("unfinished.json")?;
-            let once = Subject { iterations: 1, ..*self };
-            once.run(&[self.tier.profiled(), &["--profile", "exhaustive", "--profile-out", &unfinished.to_string_lossy()]].concat())?;
+            let unfinished = once.file("unfinished.json")?;
+            once.run(&[once.tier.profiled(), &["--profile", "exhaustive", "--profile-out", &unfinished.to_string_lossy()]].concat())?;
             fs::rename(&unfinished, &kept).map_err(|e| format!("{}: {e}", kept.display()))?;
         }
         export::read(&kept).map_err(|error| error.to_string())
