@@ -5,6 +5,7 @@
 use profiler::ids::EdgeId;
 use profiler::metrics::{Comparison, contexts};
 use profiler::profile::{Contexts, Label, Labels, Profile};
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 /// Part of the hottest edge's weight from which edges are hot, in the tables.
@@ -47,6 +48,24 @@ impl Agreement {
     }
 }
 
+/// Observations from which an edge's error is looked at.
+const OBSERVED: u64 = 20;
+
+/// Of the edges that were observed often enough, the part in percent whose true weight, that of the exact profile so many `times`, lies within two stated standard errors: about 95 if errors are what they claim to be. `None` where
+/// none is stated.
+pub fn covered(sampled: &Profile, exact: &Profile, times: u32) -> Option<f64> {
+    let key = |profile: &Profile, edge: EdgeId| {
+        let edge = profile.program().edges()[edge];
+        (edge.site.expand().map(|site| site.as_u32()), edge.callee.as_u32())
+    };
+    let truth: HashMap<_, f64> = exact.dcg().iter().map(|edge| (key(exact, edge.edge), edge.weight * f64::from(times))).collect();
+    let stated = sampled.dcg().iter().filter(|edge| edge.samples >= OBSERVED);
+    let stated = stated.filter_map(|edge| Some((edge, edge.error.filter(|&error| error > 0.0)?)));
+    let is_within = |weight: f64, edge, error| (weight - truth.get(&edge).copied().unwrap_or(0.0)).abs() <= 2.0 * error;
+    let within: Vec<bool> = stated.map(|(edge, error)| is_within(edge.weight, key(sampled, edge.edge), error)).collect();
+    (!within.is_empty()).then(|| 100.0 * within.iter().filter(|&&within| within).count() as f64 / within.len() as f64)
+}
+
 fn relabelled(contexts: &Contexts, labels: Labels, label_of: impl Fn(EdgeId) -> Label) -> Result<Contexts, String> {
     let mut out = Contexts::new(contexts.structure(), labels);
     for (_, node) in contexts.nodes() {
@@ -71,7 +90,7 @@ fn reaching_back(contexts: &Contexts, k: NonZeroUsize) -> impl Iterator<Item = (
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profiler::profile::{Meta, Structure};
+    use profiler::profile::{DcgEdge, Meta, Structure};
     use profiler::program::{CallSite, Edge, Function, Program};
 
     /// main calls a, then b, or b, then a: the edges' numbers differ. `weights`: of a and b.
@@ -99,6 +118,19 @@ mod tests {
         assert_eq!((agreement.dcg.overlap(), agreement.contexts.overlap()), (75.0, 75.0));
         let same = Agreement::new(&profile(false, [3.0, 1.0]), &profile(true, [3.0, 1.0]), None).expect("the same code");
         assert_eq!((same.dcg.overlap(), same.contexts.overlap()), (100.0, 100.0));
+    }
+
+    #[test]
+    fn errors_cover_the_truth_or_do_not() {
+        let with = |weight: f64, error: f64| {
+            let program = profile(false, [1.0, 1.0]).program().clone();
+            let edges = program.edges().keys().skip(1).map(|edge| DcgEdge { edge, weight, error: Some(error), samples: OBSERVED });
+            Profile::builder(Meta::default(), program.clone()).dcg(edges).build().expect("a profile")
+        };
+        let exact = profile(true, [10.0, 20.0]);
+        assert_eq!(covered(&with(33.0, 2.0), &exact, 3), Some(50.0), "30 is near, 60 is not");
+        assert_eq!(covered(&with(15.0, 2.6), &exact, 1), Some(100.0));
+        assert_eq!(covered(&with(15.0, 0.0), &exact, 1), None);
     }
 
     #[test]

@@ -15,6 +15,9 @@ const CONTEXTS: usize = 10_000;
 const EACH: f64 = 90.0;
 const EACH_OF_MANY: f64 = 75.0;
 
+/// Bars on means of overlap and coverage.
+const OF_MEANS: usize = 6;
+
 pub struct Bar {
     pub holds: bool,
     pub text: String,
@@ -38,7 +41,8 @@ pub fn bars(rows: &[Row]) -> Vec<Bar> {
         least("mean DCG overlap", mean.dcg, DCG),
         least("mean CCT overlap, contexts told apart by methods as in PLDI'06", mean.methods, CCT),
         least("mean CCT overlap, contexts told apart by call sites", mean.cct, CCT),
-        least(&coverage("CCTs", mean.clear_cct), mean.hot_cct, COVERAGE),
+        least("mean hot-edge coverage of CCTs, contexts told apart by methods as in PLDI'06", mean.hot_methods, COVERAGE),
+        least(&coverage("CCTs by call sites", mean.clear_cct), mean.hot_cct, COVERAGE),
         least(&coverage("DCGs", mean.clear_dcg), mean.hot_dcg, COVERAGE),
     ];
     for (row, cell) in cells() {
@@ -49,7 +53,7 @@ pub fn bars(rows: &[Row]) -> Vec<Bar> {
             }
         }
     }
-    if bars.len() == 5 {
+    if bars.len() == OF_MEANS {
         bars.push(Bar { holds: true, text: format!("no sample under {EACH} %, or {EACH_OF_MANY} % with more than {CONTEXTS} contexts") });
     }
     let most = |what: &str, shown: String, is: f64, bar: f64| Bar { holds: is <= bar, text: format!("{what} {shown} %, at most {bar} %") };
@@ -68,7 +72,7 @@ mod tests {
     use crate::profile::overhead::Overhead;
 
     fn row(contexts: usize, cct: f64, ratio: f64) -> Row {
-        let quality = Quality { dcg: 99.0, cct, methods: cct, hot_dcg: 100.0, hot_cct: 100.0, ..Quality::default() };
+        let quality = Quality { dcg: 99.0, cct, methods: cct, hot_dcg: 100.0, hot_cct: 100.0, hot_methods: 100.0, ..Quality::default() };
         let overhead = Overhead::of(&[(vec![1.0], vec![ratio])]);
         let cell = Cell { mode: Mode::Adaptive, quality, overhead, overhead_of_sums: 0.0 };
         Row { name: "sample", iterations: 1, seconds: 1.0, calls: 1.0, contexts, cells: vec![cell] }

@@ -1,6 +1,6 @@
 //! Runs of one subject in several modes, interleaved with unprofiled runs, and what they give together.
 
-use super::agreement::{Agreement, CLEAR, HOT};
+use super::agreement::{Agreement, CLEAR, HOT, covered};
 use super::modes::Mode;
 use super::overhead::Overhead;
 use super::subject::{Profiled, Subject};
@@ -17,11 +17,15 @@ pub struct Quality {
     pub methods: f64,
     /// Hot-edge coverage of the call graph.
     pub hot_dcg: f64,
-    /// Of the calling context tree, as in PLDI'06.
+    /// Of the calling context tree.
     pub hot_cct: f64,
-    /// Of both, of edges that lie clear above the threshold.
+    /// Of that without call sites, as in PLDI'06.
+    pub hot_methods: f64,
+    /// Of the first and the second, of edges that lie clear above the threshold.
     pub clear_dcg: f64,
     pub clear_cct: f64,
+    /// Edges of the call graph whose true weight lies within two stated standard errors; `None` where weights are no numbers of calls.
+    pub covered: Option<f64>,
     /// Bursts that the history has prevented, in percent of the ticks.
     pub disabled: f64,
     /// Handed over.
@@ -39,8 +43,10 @@ impl Quality {
             methods: agreement.methods.overlap(),
             hot_dcg: agreement.dcg.hot_edge_coverage(threshold),
             hot_cct: agreement.contexts.hot_edge_coverage(threshold),
+            hot_methods: agreement.methods.hot_edge_coverage(threshold),
             clear_dcg: agreement.dcg.clear_hot_edge_coverage(threshold, CLEAR),
             clear_cct: agreement.contexts.clear_hot_edge_coverage(threshold, CLEAR),
+            covered: None,
             disabled: counters.bursts_skipped as f64 * 100.0 / (counters.ticks as f64).max(1.0),
             samples: counters.samples as f64,
             dropped: counters.samples_dropped as f64,
@@ -57,8 +63,13 @@ impl Quality {
             methods: mean(|q| q.methods),
             hot_dcg: mean(|q| q.hot_dcg),
             hot_cct: mean(|q| q.hot_cct),
+            hot_methods: mean(|q| q.hot_methods),
             clear_dcg: mean(|q| q.clear_dcg),
             clear_cct: mean(|q| q.clear_cct),
+            covered: {
+                let known: Vec<f64> = all.clone().filter_map(|q| q.covered).collect();
+                (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+            },
             disabled: mean(|q| q.disabled),
             samples: mean(|q| q.samples),
             dropped: mean(|q| q.dropped),
@@ -101,7 +112,10 @@ pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, turn: usize, 
                 continue;
             };
             let Profiled { seconds, profile } = subject.profiled(modes[at].flags(), round + 1)?;
-            runs[at].push((seconds, Quality::of(&profile, &Agreement::new(&profile, &exact, None)?, HOT)));
+            let quality = Quality::of(&profile, &Agreement::new(&profile, &exact, None)?, HOT);
+            let counts = modes[at].counts_calls() && subject.tier.exact() == subject.tier;
+            let covered = counts.then(|| covered(&profile, &exact, subject.iterations)).flatten();
+            runs[at].push((seconds, Quality { covered, ..quality }));
         }
     }
     let cells = modes.iter().zip(&runs).map(|(&mode, runs)| cell(mode, &unprofiled, runs)).collect();

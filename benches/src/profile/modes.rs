@@ -62,6 +62,11 @@ impl Mode {
         }
     }
 
+    /// Weights are numbers of calls.
+    pub fn counts_calls(self) -> bool {
+        matches!(self, Mode::EstimatorTimer | Mode::Adaptive)
+    }
+
     /// Accuracy and overhead in the paper that the mode comes from.
     pub fn paper(self) -> &'static str {
         match self {

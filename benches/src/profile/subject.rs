@@ -33,7 +33,7 @@ impl Tier {
     }
 
     /// On which exact profiles are made.
-    fn exact(self) -> Tier {
+    pub fn exact(self) -> Tier {
         match self {
             Tier::Adaptive => Tier::Baseline,
             tier => tier,

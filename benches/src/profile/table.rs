@@ -26,15 +26,15 @@ pub fn summaries(rows: &[Row]) -> Vec<Summary> {
 /// The mean over the samples beside the papers', then the samples mode by mode.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = format!("### Mean over {} samples\n\n", rows.len());
-    text += "| mode | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot DCG (clear) | disabled % | samples | dropped | the paper's |\n";
-    text += "|---|---|---|---|---|---|---|---|---|---|---|\n";
+    text += "| mode | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot CCT of methods | hot DCG (clear) | within 2 errors | disabled % | samples | dropped | the paper's |\n";
+    text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for Summary { mode, quality, overhead } in summaries(rows) {
         _ = writeln!(text, "| {} | {overhead} | {} | {} |", mode.title(), columns(&quality), mode.paper());
     }
     for at in 0..rows.first().map_or(0, |row| row.cells.len()) {
         _ = write!(text, "\n### By sample: {}\n\n", rows[0].cells[at].mode.title());
-        text += "| sample | s | million calls | contexts | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot DCG (clear) | disabled % | samples | dropped |\n";
-        text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+        text += "| sample | s | million calls | contexts | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot CCT of methods | hot DCG (clear) | within 2 errors | disabled % | samples | dropped |\n";
+        text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
         for Row { name, seconds, calls, contexts, cells, .. } in rows {
             let Cell { quality, overhead, .. } = &cells[at];
             _ = writeln!(text, "| {name} | {seconds:.1} | {:.1} | {contexts} | {overhead} | {} |", calls / 1e6, columns(quality));
@@ -44,26 +44,29 @@ pub fn markdown(rows: &[Row]) -> String {
 }
 
 fn columns(quality: &Quality) -> String {
-    let Quality { dcg, cct, methods, hot_dcg, hot_cct, clear_dcg, clear_cct, disabled, samples, dropped } = quality;
-    let hot = format!("{hot_cct:.1} ({clear_cct:.1}) | {hot_dcg:.1} ({clear_dcg:.1})");
-    format!("{dcg:.2} | {cct:.2} | {methods:.2} | {hot} | {disabled:.1} | {samples:.0} | {dropped:.0}")
+    let Quality { dcg, cct, methods, hot_dcg, hot_cct, hot_methods, clear_dcg, clear_cct, covered, disabled, samples, dropped } = quality;
+    let hot = format!("{hot_cct:.1} ({clear_cct:.1}) | {hot_methods:.1} | {hot_dcg:.1} ({clear_dcg:.1})");
+    let covered = covered.map_or("–".into(), |covered| format!("{covered:.1}"));
+    format!("{dcg:.2} | {cct:.2} | {methods:.2} | {hot} | {covered} | {disabled:.1} | {samples:.0} | {dropped:.0}")
 }
 
 /// One line for each sample in each mode.
 pub fn csv(rows: &[Row], tier: &str) -> String {
     let mut text = "sample,tier,seconds,iterations,calls,contexts,mode,overhead,overhead_low,overhead_high,overhead_of_sums,\
-         dcg_overlap,cct_overlap,cct_of_methods,hot_cct,hot_dcg,clear_cct,clear_dcg,disabled,samples,dropped\n"
+         dcg_overlap,cct_overlap,cct_of_methods,hot_cct,hot_cct_of_methods,hot_dcg,clear_cct,clear_dcg,within_2_errors,disabled,samples,dropped\n"
         .to_owned();
     for Row { name, iterations, seconds, calls, contexts, cells } in rows {
         for Cell { mode, quality, overhead, overhead_of_sums } in cells {
             let (low, high) = overhead.interval();
-            let Quality { dcg, cct, methods, hot_dcg, hot_cct, clear_dcg, clear_cct, disabled, samples, dropped } = quality;
+            let Quality { dcg, cct, methods, hot_dcg, hot_cct, hot_methods, clear_dcg, clear_cct, covered, disabled, samples, dropped } =
+                quality;
+            let covered = covered.map_or(String::new(), |covered| format!("{covered:.2}"));
             let mode = clap::ValueEnum::to_possible_value(mode).map_or(String::new(), |value| value.get_name().to_owned());
             _ = write!(text, "{name},{tier},{seconds:.3},{iterations},{calls},{contexts},{mode},");
             _ = write!(text, "{:.4},{low:.4},{high:.4},{overhead_of_sums:.4},", overhead.estimate);
             _ = writeln!(
                 text,
-                "{dcg:.4},{cct:.4},{methods:.4},{hot_cct:.2},{hot_dcg:.2},{clear_cct:.2},{clear_dcg:.2},{disabled:.2},{samples},{dropped}"
+                "{dcg:.4},{cct:.4},{methods:.4},{hot_cct:.2},{hot_methods:.2},{hot_dcg:.2},{clear_cct:.2},{clear_dcg:.2},{covered},{disabled:.2},{samples},{dropped}"
             );
         }
     }
