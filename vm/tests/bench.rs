@@ -247,6 +247,8 @@ fn stats_are_written_for_programs_to_read() {
     assert!(opt["counters"]["threads.started"] == 1 && opt["front_end_ns"]["parse"].is_u64(), "{opt}");
     let interp = of("run", &["--tier", "interp"]);
     assert_eq!((&interp["optimizer"], &interp["code"]), (&Value::Null, &Value::Null));
+    let adaptive = of("run", &["--tier", "adaptive"]);
+    assert!(adaptive["optimizer"]["time_ns"].is_u64() && adaptive["code"]["retired_bytes"].is_u64(), "{adaptive}");
     let counted = of("profile", &["--profile", "exhaustive", "--quiet"]);
     assert!(counted["calls"].as_u64().unwrap() > 501 && counted["code"]["functions"].as_u64().unwrap() > 2, "{counted}");
 }

@@ -129,6 +129,11 @@ impl Optimizer {
         Some(Root { func, decisions, time: start.elapsed() })
     }
 
+    /// What asking policies and putting bodies in has taken so far.
+    pub fn inlining(&self) -> Timing {
+        self.pipeline.inlining
+    }
+
     fn whole(&mut self, id: FuncId, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
         let (func, late) = self.late(id, self.module.funcs[id].clone(), oracle);
         (func, [&self.early_decisions[id][..], &late].concat())

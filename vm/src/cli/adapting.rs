@@ -6,6 +6,7 @@ use super::args::{RunArgs, TierArg};
 use super::live;
 use super::optimize::Job;
 use super::run::Tier;
+use super::run_stats::OptimizerStats;
 use crate::runtime::adaptive::{self, Adaptive, Controller, Guide, Pace, Summary};
 use crate::runtime::profiling::Profiler;
 use crate::runtime::{Runtime, names};
@@ -119,6 +120,11 @@ impl Running {
 }
 
 impl Compiled {
+    pub fn optimizer_stats(&self) -> OptimizerStats {
+        let Summary { optimizing, inlining, decisions, .. } = &self.summary;
+        OptimizerStats::new(*optimizing, *inlining, decisions.iter())
+    }
+
     /// Writes the plan, if one is wanted. Gives the exit code: the program's own if that says something.
     pub fn write_plan(&self, code: u8) -> u8 {
         let (Some(PlanFile { path, about, program }), Some(answers)) = (&self.plan, &self.summary.answers) else { return code };

@@ -324,7 +324,7 @@ pub struct DumpArgs {
 pub struct OptArgs {
     /// Which calls the optimizer replaces by the code they go to; dynamic and all behind it decide by a profile
     ///
-    /// With --tier adaptive it is the profile of the run itself as it grows, after that of --profile-in if there is one, and the default is cost-benefit. Everywhere else it is the profile that --profile-in names, and the default is static.
+    /// With --tier adaptive it is the profile of the run itself as it grows, after that of --profile-in if there is one, and the default is context. Everywhere else it is the profile that --profile-in names, and the default is static.
     #[arg(long, value_enum)]
     pub inline: Option<InlineArg>,
     /// Decide about each call as this plan does; warns where the program has changed since

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What the adaptive tier goes by if nobody says otherwise.
 #[cfg(feature = "native")]
-const ADAPTIVE: Kind = Kind::CostBenefit;
+const ADAPTIVE: Kind = Kind::Context;
 
 pub struct Policy {
     pub oracle: Box<dyn Oracle>,

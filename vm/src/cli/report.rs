@@ -41,6 +41,7 @@ pub fn adaptive(summary: &Summary) -> String {
     row(&mut out, "adaptive.loops", &summary.loops.to_string(), "loops compiled for calls that stood in them");
     row(&mut out, "adaptive.refused", &summary.refused.to_string(), "functions and loops for which there can be no such code");
     row(&mut out, "adaptive.time", &millis(summary.time.as_nanos() as u64), "that the compile thread has worked beside the program");
+    row(&mut out, "adaptive.optimizer", &millis(summary.optimizing.as_nanos() as u64), "of it, in the optimizer");
     inlining_rows(&mut out, summary.decisions.iter());
     out
 }
@@ -67,6 +68,7 @@ fn native_rows(out: &mut String, tier: &Tier) {
     row(out, "native.functions", &compiled.versions.to_string(), "functions compiled to machine code");
     row(out, "native.compile", &millis(compiled.nanos), "time in Cranelift and its lowering");
     row(out, "native.code", &bytes(stats.code_bytes), "machine code");
+    row(out, "native.retired", &bytes(engine.inner().retired_bytes()), "of it, code that was replaced and is not freed yet");
     row(out, "native.freed", &stats.freed.to_string(), "pieces of code that were replaced and are freed");
     row(out, "native.tables", &bytes(stats.table_bytes), "tables that describe it: traps, frames, positions");
 }

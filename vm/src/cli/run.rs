@@ -175,6 +175,8 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let stats = compiled.iter().fold(stats, |stats, compiled| stats + &report::adaptive(&compiled.summary));
     let calls = profiled.as_ref().filter(|_| counting != Counting::Off).and_then(|p| p.report.counters.get("calls").copied());
     let record = RunStats { exit_code: status.code, calls, ..RunStats::new(&times, optimized.as_ref(), &runtime, &engine, elapsed) };
+    #[cfg(feature = "native")]
+    let record = RunStats { optimizer: record.optimizer.or(compiled.map(|compiled| compiled.optimizer_stats())), ..record };
     let is_in_line = shown == Shown::All && runtime.output_ends_in_line();
     Ok(Finished { code, stats, record, profiled, is_in_line, earlier })
 }

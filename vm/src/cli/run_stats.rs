@@ -6,6 +6,7 @@ use super::optimize::verdicts;
 use super::run::Tier;
 use crate::runtime::{Iteration, Runtime};
 use jit::opt::Optimized;
+use profiler::oracle::InlineDecision;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,6 +59,9 @@ pub struct CodeStats {
     pub compile_ns: u64,
     /// Machine code with its constants.
     pub code_bytes: u64,
+    /// Of it, what was replaced and is not freed yet.
+    #[serde(default)]
+    pub retired_bytes: u64,
     /// Tables that describe it.
     pub table_bytes: u64,
 }
@@ -82,7 +86,7 @@ impl RunStats {
             exit_code: 0,
             front_end_ns: times.iter().map(|(stage, time)| ((*stage).to_owned(), nanos(*time))).collect(),
             instances: runtime.module.funcs.len() as u64,
-            optimizer: optimized.map(OptimizerStats::new),
+            optimizer: optimized.map(|o| OptimizerStats::new(o.total, o.inlining.time, o.decisions.iter())),
             code: code(tier),
             run_ns: nanos(run),
             iterations: runtime.iterations.all().into_iter().map(IterationStats::new).collect(),
@@ -110,12 +114,12 @@ impl RunStats {
 }
 
 impl OptimizerStats {
-    fn new(optimized: &Optimized) -> OptimizerStats {
-        let verdicts = verdicts(optimized.decisions.iter());
+    pub fn new<'a>(time: Duration, inlining: Duration, decisions: impl Iterator<Item = &'a InlineDecision>) -> OptimizerStats {
+        let verdicts = verdicts(decisions);
         let count = |inlined: bool| verdicts.iter().filter(|(verdict, _)| verdict.is_inlined() == inlined).map(|(_, count)| count).sum();
         OptimizerStats {
-            time_ns: nanos(optimized.total),
-            inlining_ns: nanos(optimized.inlining.time),
+            time_ns: nanos(time),
+            inlining_ns: nanos(inlining),
             inlined: count(true),
             not_inlined: count(false),
             reasons: verdicts.iter().map(|(verdict, &count)| (verdict.reason().0.to_owned(), count)).collect(),
@@ -132,9 +136,10 @@ impl IterationStats {
 #[cfg(feature = "native")]
 fn code(tier: &Tier) -> Option<CodeStats> {
     let Tier::Native(engine) = tier else { return None };
-    let stats = engine.inner().stats();
+    let (stats, retired_bytes) = (engine.inner().stats(), engine.inner().retired_bytes());
     let jit::native::Compiled { versions, nanos } = stats.compiled();
-    Some(CodeStats { functions: versions, compile_ns: nanos, code_bytes: stats.code_bytes, table_bytes: stats.table_bytes })
+    let jit::native::Stats { code_bytes, table_bytes, .. } = stats;
+    Some(CodeStats { functions: versions, compile_ns: nanos, code_bytes, retired_bytes, table_bytes })
 }
 
 #[cfg(not(feature = "native"))]

@@ -26,7 +26,7 @@ pub struct Sample {
     pub counts: Counts,
     /// Seconds in the optimizer and the code generator.
     pub compile: f64,
-    /// Bytes; `None` where nothing became machine code.
+    /// Bytes of what was in use at the end; `None` where nothing became machine code.
     pub code: Option<f64>,
     /// Calls that the optimizer inlined; `None` where there is no optimizer.
     pub inlined: Option<f64>,
@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
             iterations: stats.iterations.iter().map(|i| Times { wall: nanos(i.wall_ns.max(1)), cpu: i.cpu_ns.map(nanos) }).collect(),
             counts,
             compile: nanos(stats.compile_ns()),
-            code: stats.code.as_ref().map(|code| code.code_bytes as f64),
+            code: stats.code.as_ref().map(|code| (code.code_bytes - code.retired_bytes) as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
         };
         Ok((run.stdout, sample))

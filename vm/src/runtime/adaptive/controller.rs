@@ -65,6 +65,9 @@ pub struct Summary {
     pub refused: u64,
     /// That the compile thread has worked.
     pub time: Duration,
+    /// Of it, in the optimizer; and of that, for inlining.
+    pub optimizing: Duration,
+    pub inlining: Duration,
     /// Of what was installed, in order.
     pub decisions: Vec<InlineDecision>,
     /// Where that is wanted.
@@ -297,6 +300,7 @@ impl Worker {
         let recorder = Recorder::new(&*oracle);
         let questions = Questions::new(if self.records { &recorder } else { &*oracle }, job.func);
         let root = self.optimizer.root(job.func, job.entry, &questions);
+        let optimizing = root.as_ref().map_or(Duration::ZERO, |root| root.time);
         let engine = self.engine.inner();
         let installed = root.and_then(|root| {
             let version = match job.entry {
@@ -306,6 +310,8 @@ impl Worker {
             version.ok().map(|_| root.decisions)
         });
         let mut summary = lock(&self.summary);
+        summary.optimizing += optimizing;
+        summary.inlining = self.optimizer.inlining().time;
         let Some(decisions) = installed else {
             summary.refused += 1;
             return None;
