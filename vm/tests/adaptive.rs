@@ -5,7 +5,7 @@
 mod running;
 
 use running::{Ended, Folder};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Four classes whose methods are called from one place, each in a phase of its own.
 const PHASES: &str = "
@@ -229,39 +229,42 @@ fn windows_beside_optimized_code() {
     assert_eq!(report["unseen"], serde_json::Value::Null, "{report}");
 }
 
-/// By root: each call with the calls around it, by their callers and lines, and what was answered.
-fn answers(folder: &Folder, plan: &str) -> BTreeMap<String, BTreeSet<String>> {
+/// Of each call, by its root, the calls around it, and the callee: whether it came in, at the first or a later time that it was asked about.
+fn inlined(folder: &Folder, plan: &str) -> BTreeMap<String, bool> {
     let plan = profiler::plan::read(&folder.path(plan)).unwrap();
     let name = |func| plan.names().functions[func].function.name.to_string();
     let place = |&site: &_| format!("{} {}", name(plan.names().sites[site].caller), plan.names().sites[site].line);
-    let mut roots: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut calls = BTreeMap::new();
     for decision in plan.decisions() {
         let chain: Vec<String> = decision.chain.iter().chain([&decision.site]).map(place).collect();
-        let (callee, size, verdict) = (name(decision.callee), decision.root_size, decision.verdict);
-        roots.entry(name(decision.root)).or_default().insert(format!("{chain:?} {callee} {size} {verdict:?}"));
+        *calls.entry(format!("{}: {chain:?} {}", name(decision.root), name(decision.callee))).or_default() |= decision.verdict.is_inlined();
     }
-    roots
+    calls
 }
 
-/// What was compiled while the program ran is decided again as it was, on this tier and on the other.
+/// What is asked about again is decided as it was while the program ran, on this tier and on the other.
 #[test]
 fn plans_of_what_was_compiled_beside_the_program() {
-    let folder = Folder::with_program("planned", &long_phases());
-    let plain = folder.run("--tier baseline");
-    same(&folder, "--tier adaptive --plan-out first.json", &plain);
+    let folder = Folder::new("planned");
+    // How soon something is compiled is up to the machine.
+    let (plain, first) = [40_000, 400_000, 4_000_000]
+        .iter()
+        .find_map(|rounds| {
+            folder.write("program.lang", &PHASES.replace("150", &rounds.to_string()));
+            let plain = folder.run("--tier baseline");
+            same(&folder, "--tier adaptive --plan-out first.json", &plain);
+            let first = inlined(&folder, "first.json");
+            first.keys().any(|call| call.starts_with("areas") || call.starts_with("phase")).then_some((plain, first))
+        })
+        .expect("seconds are enough to compile something");
     same(&folder, "--tier adaptive --plan-in first.json --plan-out again.json", &plain);
     same(&folder, "--tier opt --plan-in first.json --plan-out whole.json", &plain);
-    let first = answers(&folder, "first.json");
-    assert!(first.contains_key("areas"), "it runs all the time: {first:?}");
-    // What the plan does not speak of was not compiled when it was made.
-    let is_known = |answer: &&String| !answer.ends_with("Call(NotInPlan)");
-    for other in ["again.json", "whole.json"] {
-        let other = answers(&folder, other);
-        assert!(other.contains_key("areas"), "{other:?}");
-        for (root, decided) in first.iter().filter_map(|(root, decided)| Some((decided, other.get(root)?))) {
-            let known: BTreeSet<&String> = decided.iter().filter(is_known).collect();
-            assert_eq!(root.iter().collect::<BTreeSet<_>>(), known);
-        }
+    // The opt tier compiles all that is called, the other perhaps less than before.
+    for (other, least) in [("whole.json", 1), ("again.json", 0)] {
+        let decided = inlined(&folder, other);
+        let both: Vec<&String> = first.keys().filter(|call| decided.contains_key(*call)).collect();
+        assert!(both.len() >= least, "{other}: {first:?} {decided:?}");
+        both.into_iter().for_each(|call| assert_eq!(first[call], decided[call], "{other}: {call}"));
     }
     let (code, _, errors) = folder.run("--tier adaptive --plan-out /nowhere/plan.json");
     assert!(code == Some(2) && errors.contains("there is no folder /nowhere"), "{errors}");
