@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
             iterations: stats.iterations.iter().map(|i| Times { wall: nanos(i.wall_ns.max(1)), cpu: i.cpu_ns.map(nanos) }).collect(),
             counts,
             compile: nanos(stats.compile_ns()),
-            code: stats.code.as_ref().map(|code| (code.code_bytes - code.retired_bytes) as f64),
+            code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
         };
         Ok((run.stdout, sample))
