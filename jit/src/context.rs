@@ -16,6 +16,8 @@ pub struct ThreadContext {
     /// Calls until the next one that is seen: code that is compiled to count them (`native::Profiling`) takes one off for each call, and below zero tells the runtime of it. What was put here minus what is left is the exact number of
     /// calls since; the runtime sets it anew whenever it likes.
     pub calls_left: i64,
+    /// Calls that went over from code that does not count; what that takes depends on how many there are.
+    pub gone_over: u64,
     /// Nursery allocation: next free byte and end of the thread's buffer. `cursor + size > limit` takes the slow path.
     pub alloc_cursor: u64,
     pub alloc_limit: u64,
@@ -65,6 +67,7 @@ impl ThreadContext {
             plain_limit: AtomicU64::new(0),
             yield_flag: AtomicU8::new(0),
             calls_left: 0,
+            gone_over: 0,
             alloc_cursor: 0,
             alloc_limit: 0,
             pending_error: 0,
@@ -99,6 +102,7 @@ offsets! {
     PLAIN_LIMIT = plain_limit;
     YIELD_FLAG = yield_flag;
     CALLS_LEFT = calls_left;
+    GONE_OVER = gone_over;
     ALLOC_CURSOR = alloc_cursor;
     ALLOC_LIMIT = alloc_limit;
     PENDING_ERROR = pending_error;

@@ -58,6 +58,7 @@ counters! {
     burst_calls, "burst-calls", "calls", "calls recorded in bursts";
     windows, "windows", "windows", "times in which calls were counted, where they were not counted all the time";
     calls_counted, "calls-counted", "calls", "calls that were counted in windows";
+    calls_corrected, "calls-corrected", "calls", "calls among those reckoned that make up for what counting itself takes of a window";
     intervals_missed, "intervals-missed", "intervals", "intervals that ended before the random start of their burst";
     repetitions, "repetitions", "samples", "stack walks whose top frame an earlier walk had seen";
 }

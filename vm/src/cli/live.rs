@@ -278,6 +278,12 @@ impl Session {
                 "calls were counted in {} windows of time, {share:.2} % of them; how many there were in between follows from the time",
                 counters.windows
             ));
+            if counting == Counting::Calls {
+                let corrected = 100.0 * counters.calls_corrected as f64 / counters.calls as f64;
+                notes.push(format!(
+                    "counting slows windows down: {corrected:.1} % of the calls make up for that by what it takes on average, which may be half as much or twice as much here; stated errors leave that out, and it scales all calls of a phase alike"
+                ));
+            }
         }
         if let Some(source) = self.profiler.call_source() {
             notes.push(format!("call densities come from {source}"));

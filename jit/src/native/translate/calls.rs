@@ -2,6 +2,7 @@
 
 use super::refs::Spilled;
 use super::{SigKey, Translator, clif_type, namespace, signature};
+use crate::context::offset;
 use crate::ir::{self, BlockCall, Builtin, FuncId, Null, Op, SelectorId, Ty};
 use crate::layout::{CLASS_WORD, Side};
 use crate::native::stubs::Stub;
@@ -214,6 +215,10 @@ impl Translator<'_, '_> {
         let (over, stay) = (self.cold_block(), self.cold_block());
         self.b.ins().brif(is_other, over, &[], stay, &[]);
         self.enter(over);
+        let (context, flags) = (self.b.ins().get_pinned_reg(types::I64), MemFlagsData::trusted());
+        let before = self.b.ins().load(types::I64, flags, context, offset::GONE_OVER);
+        let gone_over = self.b.ins().iadd_imm_s(before, 1);
+        self.b.ins().store(flags, gone_over, context, offset::GONE_OVER);
         let sig = self.own_signature();
         let entry = self.b.func.layout.entry_block().expect("code begins somewhere");
         let args = self.b.block_params(entry).to_vec();

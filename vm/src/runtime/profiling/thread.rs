@@ -10,7 +10,7 @@
 use super::Profiler;
 use super::counting::RetiredCalls;
 use super::packet::{Kind, Packet};
-use super::windows::{self, Windows};
+use super::windows::{self, Counted, Windows};
 use jit::context::{CallSeen, ThreadContext};
 use jit::native;
 use profiler::counters::Counters;
@@ -68,8 +68,9 @@ struct Window {
     began: u64,
     /// Of the time since the last one, what this one stands for, in nanoseconds; `None`: it is the first.
     before: Option<u64>,
-    /// Calls counted before.
+    /// Calls counted before, and how many of all went over from code that does not count.
     counted: u64,
+    gone_over: u64,
     /// Samples in the packet before.
     samples: usize,
 }
@@ -83,6 +84,8 @@ struct EndedWindow {
     /// What it stands for: nanoseconds, and calls.
     nanos: f64,
     calls: f64,
+    /// Of the calls, the part that makes up for what the window itself took.
+    correction: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -117,6 +120,11 @@ impl Cells {
     fn left(&self) -> i64 {
         // SAFETY: by the invariant.
         unsafe { (*self.0).calls_left }
+    }
+
+    fn gone_over(&self) -> u64 {
+        // SAFETY: by the invariant.
+        unsafe { (*self.0).gone_over }
     }
 
     fn set_left(&self, calls: i64) {
@@ -205,9 +213,13 @@ impl ThreadProfiler {
     /// # Safety
     /// `ctx` is the current thread's, its `last_fp` and `last_pc` those of the function that is called.
     pub unsafe fn call(&mut self, ctx: *mut ThreadContext) {
+        let cells = Cells(ctx);
         let began = self.begins();
-        self.visit(&Cells(ctx));
+        self.visit(&cells);
         self.spend(began);
+        if self.window.is_some() && self.burst.is_none() && self.packet.bytes() > LARGE {
+            self.turn_window(&cells);
+        }
     }
 
     fn visit(&mut self, cells: &Cells) {
@@ -228,9 +240,6 @@ impl ThreadProfiler {
             self.poll(calls, cells);
         }
         self.arm(calls, cells);
-        if self.window.is_some() && self.packet.bytes() > LARGE {
-            self.turn_window(cells);
-        }
     }
 
     /// A yield point at which a tick is noticed that the timer raised.
@@ -240,10 +249,7 @@ impl ThreadProfiler {
     pub unsafe fn tick(&mut self, ctx: *mut ThreadContext, raised: u64) {
         let cells = Cells(ctx);
         if self.profiler.windows().is_some() {
-            let began = self.begins();
-            self.turn_window(&cells);
-            self.spend(began);
-            return;
+            return self.turn_window(&cells);
         }
         self.counters.ticks_merged += u64::from(self.tick.is_some());
         self.tick.get_or_insert(raised);
@@ -265,15 +271,19 @@ impl ThreadProfiler {
     /// As for [`ThreadProfiler::tick`].
     pub unsafe fn resumed(&mut self, ctx: *mut ThreadContext) {
         if self.profiler.windows().is_some_and(|windows| windows.is_open() != self.window.is_some()) {
-            let began = self.begins();
             self.turn_window(&Cells(ctx));
-            self.spend(began);
         }
     }
 
-    /// Ends the present window, if there is one, and begins another if it is the time for it.
+    /// Ends the present window, if there is one, and begins another if it is the time for it. What this takes is part of neither: handing packets over may wake another thread, for longer than a tenth of a window.
     fn turn_window(&mut self, cells: &Cells) {
-        let now = self.own_time();
+        let (began, ran) = (self.profiler.cycles(), self.profiler.thread_ran());
+        self.turn_window_at(ran.saturating_sub(self.taken), cells);
+        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.taken += self.profiler.thread_ran().saturating_sub(ran);
+    }
+
+    fn turn_window_at(&mut self, now: u64, cells: &Cells) {
         if let Some(window) = self.window {
             self.end_window(window, now, cells);
         }
@@ -286,7 +296,7 @@ impl ThreadProfiler {
         cells.set_left(self.armed);
         let counted = self.calls(cells);
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, before, counted, samples: self.packet.len() });
+        self.window = Some(Window { began: now, before, counted, gone_over: cells.gone_over(), samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
@@ -302,6 +312,7 @@ impl ThreadProfiler {
         let more = nanos as f64 / last.nanos;
         self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
         self.counters.calls += (last.calls * more) as u64;
+        self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
     }
 
     fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
@@ -312,20 +323,26 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
-        let (length, counted) = (self.nanos(window.began, now), calls - window.counted);
-        let (stands_for, nanos) = match window.before {
-            Some(before) => (windows::share(before + length, length, counted), (before + length) as f64),
-            None => (windows.share(), windows.share() * length as f64),
+        let counted = Counted {
+            length: self.nanos(window.began, now),
+            calls: calls - window.counted,
+            gone_over: cells.gone_over() - window.gone_over,
         };
-        windows.tell_pace(counted, length);
+        let (stands_for, nanos) = match window.before {
+            Some(before) => (windows::share(before, counted), (before + counted.length) as f64),
+            None => (windows.share(), windows.share() * counted.length as f64),
+        };
+        let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
+        windows.tell_pace(counted.calls, counted.length);
         self.sampler.set_counted_share(1.0 / stands_for);
         self.packet.scale(window.samples, stands_for, nanos.max(1.0));
         self.window = None;
         self.counters.windows += 1;
-        self.counters.calls_counted += counted;
-        let calls = counted as f64 * stands_for;
+        self.counters.calls_counted += counted.calls;
+        let calls = counted.calls as f64 * stands_for;
         self.counters.calls += calls as u64;
-        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls });
+        self.counters.calls_corrected += (calls * correction) as u64;
+        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls, correction });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {

@@ -58,13 +58,35 @@ impl Windows {
     }
 }
 
-/// For how much of a thread's time one unit of a window's time stands: `window` nanoseconds with so many counted calls, in `since` nanoseconds that are told with it: its own, and half of those since the window before it.
+/// What a thread has done in a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// In nanoseconds.
+    pub length: u64,
+    pub calls: u64,
+    /// Of the calls, those from code that does not count.
+    pub gone_over: u64,
+}
+
+impl Counted {
+    /// The part of `share` that makes up for what the window itself took.
+    pub fn correction(self, before: u64, share: f64) -> f64 {
+        1.0 - (1.0 + before as f64 / self.length.max(1) as f64) / share
+    }
+
+    /// Nanoseconds that the thread would not have taken without the window. `before`: nothing was counted just before it.
+    fn slowdown(self, before: bool) -> f64 {
+        let calls = tuning::COUNT_COST * self.calls as f64 + tuning::GO_OVER_COST * self.gone_over as f64;
+        let cold = if before { tuning::WINDOW_COLD } else { 0.0 };
+        // It takes time, but never all of it.
+        (calls + cold).min(self.length as f64 / 2.0)
+    }
+}
+
+/// For how much of a thread's time one unit of a window's time stands, which is told with so many nanoseconds before it, half of those since the last one.
 /// The half of the time behind it is added when the next one begins.
-pub fn share(since: u64, window: u64, calls: u64) -> f64 {
-    // Counting takes time, too, but never all of it.
-    let counting = (calls as f64 * tuning::COUNT_COST).min(window as f64 / 2.0);
-    let own = |nanos: u64| (nanos as f64 - counting).max(1.0);
-    (own(since) / own(window)).max(1.0)
+pub fn share(before: u64, window: Counted) -> f64 {
+    1.0 + before as f64 / (window.length as f64 - window.slowdown(before > 0)).max(1.0)
 }
 
 /// When windows are open.
@@ -177,12 +199,17 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        assert_eq!(share(1000, 100, 0), 10.0);
-        assert_eq!(share(100, 100, 50), 1.0);
-        // Counting 100 calls has taken some of both.
-        let counting = 100.0 * tuning::COUNT_COST;
-        assert!((share(100_000, 1000, 100) - (100_000.0 - counting) / (1000.0 - counting)).abs() < 1e-9);
-        assert!(share(0, 0, 1_000_000) >= 1.0, "a window that took no time");
+        let window = |length, calls, gone_over| Counted { length, calls, gone_over };
+        assert_eq!(share(0, window(100, 50, 0)), 1.0);
+        let cold = tuning::WINDOW_COLD;
+        assert_eq!(share(900_000, window(100_000, 0, 0)), 1.0 + 900_000.0 / (100_000.0 - cold));
+        // Counting has taken some of it, and more where code that does not count was called first.
+        let slow = 100.0 * tuning::COUNT_COST + 10.0 * tuning::GO_OVER_COST;
+        assert!((share(900_000, window(100_000, 100, 10)) - (1.0 + 900_000.0 / (100_000.0 - cold - slow))).abs() < 1e-9);
+        let half = window(100, 1_000_000, 0);
+        assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
+        assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
+        assert!(share(0, window(0, 1_000_000, 0)) >= 1.0, "a window that took no time");
     }
 
     #[test]
