@@ -43,7 +43,7 @@ pub use error::PlanError;
 #[cfg(feature = "export")]
 pub use json::{parse, read, render, write};
 pub use oracle::{Answers, PlanOracle, Recorder};
-pub use toggle::{Held, Reach, Toggle};
+pub use toggle::{Held, Outcome, Reach, Toggle};
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{Names, SiteKey};

@@ -184,6 +184,51 @@ fn what_is_measured_is_one_decision() {
     }
 }
 
+/// Six classes are too many to be told apart unless a profile says which one comes.
+#[test]
+fn the_opposite_of_a_test_of_the_class_is_a_virtual_call() {
+    let classes: String = (1..=6)
+        .map(|n| format!("class Step{n}: Step {{\n    override fun take(from: Int): Int = from * {n} + from % {n} * (from - {n})\n}}\n"))
+        .collect();
+    let program = format!(
+        "interface Step {{\n    fun take(from: Int): Int\n}}\n{classes}
+fun walk(step: Step): Int {{
+    var sum = 0
+    for i in 0..<1000 {{ sum += step.take(i) }}
+    return sum
+}}
+fun main() {{
+    let steps = List<Step>()
+    steps.add(Step1()); steps.add(Step1()); steps.add(Step2())
+    if steps.size() > 3 {{ steps.add(Step3()); steps.add(Step4()); steps.add(Step5()); steps.add(Step6()) }}
+    for step in steps {{ println(walk(step)) }}
+}}
+"
+    );
+    let line = program.lines().position(|line| line.contains("step.take")).unwrap() + 1;
+    let folder = Folder::new("explain-virtual").with("coins.lang", &program);
+    let site = format!("walk:{line}");
+    let explanation =
+        json(&folder, &["--profile", "exhaustive", "--inline", "cost-benefit", "--site", &site, "--measure", "--rounds", "1"]);
+    let tested: Vec<&Value> =
+        explanation["calls"].as_array().unwrap().iter().filter(|call| call["selected"] == true && call["inlined"] == true).collect();
+    assert!(!tested.is_empty(), "{explanation}");
+    for call in &tested {
+        assert_eq!(call["targets"], 6, "{call}");
+        let by_size = &call["evidence"]["by_size"];
+        assert_eq!((&by_size["inlined"], &by_size["reason"]), (&false.into(), &"virtual".into()));
+    }
+    let weight = |call: &Value| call["evidence"]["weight"].as_f64().unwrap();
+    let here = |call: &Value| tested.iter().filter(|other| other["function"] == call["function"]).map(|call| weight(call)).sum::<f64>();
+    let measured: Vec<&Value> = tested.iter().filter(|call| !call["benefit"].is_null()).copied().collect();
+    assert!(!measured.is_empty(), "{explanation}");
+    for call in measured {
+        let benefit = &call["benefit"];
+        assert_eq!((&benefit["otherwise"], &benefit["also_changed"]), (&"virtual".into(), &Value::Array(Vec::new())));
+        assert_eq!(benefit["calls_otherwise"].as_f64().unwrap() - benefit["calls"].as_f64().unwrap(), here(call), "{call}");
+    }
+}
+
 #[test]
 fn a_page_needs_nothing_but_itself() {
     let program = format!("{}// </script><b>&\n", blocks("lang")[0]);

@@ -3,11 +3,13 @@
 //! In: the decisions that a policy made, the policy, and the call to decide otherwise ([`Toggle`]). Out: [`Held`], an oracle for another compilation of the same program. Recorded by a [`Recorder`](super::Recorder), that
 //! compilation is a plan.
 //!
+//! A callee that came in behind a test of the class is decided otherwise by taking the tests of that call away, all of them: they are one decision, and what is left of some would be no virtual call.
+//!
 //! Each call that was decided about is decided so again, whatever sizes are now: what was inlined in the end is inlined when it is first asked about. Calls that only come up now (those within the callee that is inlined against the
 //! policy, or other copies of a call that came in with its caller) are left to the policy, which goes on as if the one decision had been its own.
 
 use crate::ids::{CallSiteId, FuncId};
-use crate::oracle::{Accepted, CallSiteFacts, Evidence, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
+use crate::oracle::{Accepted, CallSiteFacts, Certainty, Evidence, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
 use rustc_hash::FxHashMap;
 
 /// Which copies of a call are meant.
@@ -28,24 +30,41 @@ pub struct Toggle {
     pub chain: Box<[CallSiteId]>,
     /// The call.
     pub site: CallSiteId,
-    /// The function that it calls.
-    pub callee: FuncId,
+    /// The function that it calls; `None`: whichever.
+    pub callee: Option<FuncId>,
     /// Which copies.
     pub reach: Reach,
-    /// What becomes of it: whether the callee comes in.
-    pub inline: bool,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+/// What is made of a call instead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The callee comes in.
+    Inlined,
+    /// It stays a call.
+    Called,
+    /// It stays a virtual call: no class is tested for.
+    Virtual,
 }
 
 impl Toggle {
-    /// The opposite of a decision.
+    /// The opposite of a decision. A callee that came in behind a test of the class came in because there are tests: without them the call is virtual, whatever it calls.
     pub fn of(decision: &InlineDecision, reach: Reach) -> Toggle {
-        let InlineDecision { root, site, callee, .. } = *decision;
-        Toggle { root, chain: decision.chain.clone(), site, callee, reach, inline: !decision.verdict.is_inlined() }
+        let InlineDecision { root, site, callee, certainty, verdict, .. } = *decision;
+        let (callee, outcome) = match certainty {
+            _ if !verdict.is_inlined() => (Some(callee), Outcome::Inlined),
+            Certainty::Only => (Some(callee), Outcome::Called),
+            Certainty::Guarded { .. } => (None, Outcome::Virtual),
+        };
+        Toggle { root, chain: decision.chain.clone(), site, callee, reach, outcome }
     }
 
     /// Whether a question is about this call.
     pub fn is_meant(&self, root: FuncId, chain: &[CallSiteId], site: CallSiteId, callee: FuncId) -> bool {
-        (site, callee) == (self.site, self.callee)
+        site == self.site
+            && self.callee.is_none_or(|meant| meant == callee)
             && match self.reach {
                 Reach::Here => root == self.root && *chain == *self.chain,
                 Reach::Everywhere => chain.ends_with(&self.chain) && (chain.len() > self.chain.len() || root == self.root),
@@ -53,7 +72,10 @@ impl Toggle {
     }
 
     fn verdict(&self) -> Verdict {
-        if self.inline { Verdict::Inline(Accepted::Toggled) } else { Verdict::Call(Refused::Toggled) }
+        match self.outcome {
+            Outcome::Inlined => Verdict::Inline(Accepted::Toggled),
+            Outcome::Called | Outcome::Virtual => Verdict::Call(Refused::Toggled),
+        }
     }
 }
 
@@ -93,7 +115,11 @@ impl Oracle for Held<'_> {
     }
 
     fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
-        self.policy.targets(call)
+        let mut targets = self.policy.targets(call);
+        if self.toggle.outcome == Outcome::Virtual {
+            targets.retain(|&target| !self.toggle.is_meant(call.root, call.chain, call.site, target));
+        }
+        targets
     }
 
     fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
@@ -104,6 +130,7 @@ impl Oracle for Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::StaticOracle;
 
     fn sites(ids: &[u32]) -> Box<[CallSiteId]> {
         ids.iter().copied().map(CallSiteId::from_u32).collect()
@@ -111,8 +138,23 @@ mod tests {
 
     fn toggle(chain: &[u32], reach: Reach) -> impl Fn(u32, &[u32], u32) -> bool + use<> {
         let (root, site, callee) = (FuncId::from_u32(7), CallSiteId::from_u32(1), FuncId::from_u32(9));
-        let toggle = Toggle { root, chain: sites(chain), site, callee, reach, inline: false };
+        let toggle = Toggle { root, chain: sites(chain), site, callee: Some(callee), reach, outcome: Outcome::Called };
         move |root, chain, site| toggle.is_meant(FuncId::from_u32(root), &sites(chain), CallSiteId::from_u32(site), callee)
+    }
+
+    #[test]
+    fn without_its_tests_a_call_is_virtual_and_others_are_not() {
+        let (root, policy) = (FuncId::from_u32(7), StaticOracle::default());
+        let candidates = [9, 10].map(FuncId::from_u32);
+        let call =
+            |site| VirtualCallFacts { site: CallSiteId::from_u32(site), root, chain: &[], candidates: &candidates, suggested: &candidates };
+        let held = |callee, outcome| {
+            let toggle = Toggle { root, chain: [].into(), site: CallSiteId::from_u32(1), callee, reach: Reach::Here, outcome };
+            let held = Held::new([], &policy, toggle);
+            [1, 2].map(|site| held.targets(&call(site)).len())
+        };
+        assert_eq!(held(None, Outcome::Virtual), [0, 2]);
+        assert_eq!(held(Some(candidates[0]), Outcome::Called), [2, 2]);
     }
 
     #[test]

@@ -6,19 +6,21 @@ use super::Subject;
 use super::model::{Call, Evidence, Explanation, Flip, Function, Regret, VERSION, Verdict};
 use super::profiles::Profiles;
 use super::site::Site;
+use super::suggestions::Suggestions;
 use crate::runtime::{Position, Symbols};
 use crate::source::SourceMap;
 use jit::ir::CallSiteId;
 use jit::opt::Optimized;
 use profiler::oracle::account::{Account, Accountant};
 use profiler::oracle::tree::{InlineTree, Node, NodeId, Origin, trees};
-use profiler::oracle::{self, CallSiteFacts, Certainty};
+use profiler::oracle::{self, CallSiteFacts, Certainty, InlineDecision};
 #[cfg(feature = "native")]
 use profiler::plan::{Reach, Toggle};
 
 pub struct Builder<'a> {
     pub subject: &'a Subject<'a>,
     pub profiles: &'a Profiles,
+    pub suggestions: &'a Suggestions<'a>,
     pub map: &'a SourceMap,
     /// All sites without one.
     pub site: Option<&'a Site>,
@@ -154,11 +156,42 @@ impl Builder<'_> {
                 Certainty::Guarded { targets } => Some(targets),
             },
             selected: true,
-            evidence: account.map(evidence),
+            evidence: account.map(|account| self.evidence(decision, account)),
             benefit: None,
         }
     }
+
+    fn evidence(&self, decision: &InlineDecision, account: &Account) -> Evidence {
+        let Account { seen, edge, cost, comparison, flip, stability, regret, by_size, .. } = account;
+        Evidence {
+            weight: seen.weight,
+            error: seen.error,
+            samples: seen.samples,
+            share: 100.0 * seen.share(),
+            share_error: seen.share_error().map(|error| 100.0 * error),
+            context: seen.context,
+            edge_weight: edge.weight,
+            edge_error: edge.error,
+            edge_raw_weight: seen.raw_weight,
+            cost: *cost,
+            quantity: comparison.quantity.name(),
+            value: comparison.value,
+            threshold: comparison.threshold,
+            flip: flip.map(|flip| Flip { share: 100.0 * flip.share, errors: flip.errors.filter(|errors| errors.is_finite()) }),
+            stability: *stability,
+            by_size: if self.suggestions.are_enough_for(decision) { verdict(*by_size) } else { VIRTUAL },
+            regret: regret.map(|regret| Regret {
+                verdict: verdict(regret.verdict),
+                weight: regret.seen.weight,
+                share: 100.0 * regret.seen.share(),
+                calls: regret.calls,
+            }),
+        }
+    }
 }
+
+/// What becomes of a virtual call if nothing says where it goes.
+const VIRTUAL: Verdict = Verdict { inlined: false, reason: "virtual" };
 
 #[cfg(feature = "native")]
 fn toggle(node: &Node<'_>) -> Toggle {
@@ -167,34 +200,6 @@ fn toggle(node: &Node<'_>) -> Toggle {
         Origin::EarlyForm => Reach::Everywhere,
     };
     Toggle::of(node.decision, reach)
-}
-
-fn evidence(account: &Account) -> Evidence {
-    let Account { seen, edge, cost, comparison, flip, stability, regret, by_size, .. } = account;
-    Evidence {
-        weight: seen.weight,
-        error: seen.error,
-        samples: seen.samples,
-        share: 100.0 * seen.share(),
-        share_error: seen.share_error().map(|error| 100.0 * error),
-        context: seen.context,
-        edge_weight: edge.weight,
-        edge_error: edge.error,
-        edge_raw_weight: seen.raw_weight,
-        cost: *cost,
-        quantity: comparison.quantity.name(),
-        value: comparison.value,
-        threshold: comparison.threshold,
-        flip: flip.map(|flip| Flip { share: 100.0 * flip.share, errors: flip.errors.filter(|errors| errors.is_finite()) }),
-        stability: *stability,
-        by_size: verdict(*by_size),
-        regret: regret.map(|regret| Regret {
-            verdict: verdict(regret.verdict),
-            weight: regret.seen.weight,
-            share: 100.0 * regret.seen.share(),
-            calls: regret.calls,
-        }),
-    }
 }
 
 fn verdict(verdict: oracle::Verdict) -> Verdict {

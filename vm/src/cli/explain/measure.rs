@@ -13,7 +13,7 @@ use jit::ir::CallSiteId;
 use jit::opt::Optimized;
 use profiler::ids::FuncId;
 use profiler::oracle::{InlineDecision, Oracle};
-use profiler::plan::{self, About, Held, Plan, Reach, Recorder, Toggle};
+use profiler::plan::{self, About, Held, Outcome, Plan, Reach, Recorder, Toggle};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -99,10 +99,9 @@ fn is_of(toggle: &Toggle, decision: &InlineDecision) -> bool {
 
 fn has_flipped(otherwise: &Optimized, toggle: &Toggle) -> bool {
     let mut decisions = otherwise.decisions.iter().filter(|decision| is_of(toggle, decision));
-    if toggle.inline {
-        decisions.any(|decision| decision.verdict.is_inlined())
-    } else {
-        decisions.all(|decision| !decision.verdict.is_inlined())
+    match toggle.outcome {
+        Outcome::Inlined => decisions.any(|decision| decision.verdict.is_inlined()),
+        Outcome::Called | Outcome::Virtual => decisions.all(|decision| !decision.verdict.is_inlined()),
     }
 }
 
@@ -140,6 +139,11 @@ fn benefit(subject: &Subject<'_>, toggle: &Toggle, compared: Compared, also_chan
         reach: match toggle.reach {
             Reach::Here => "here",
             Reach::Everywhere => "everywhere",
+        },
+        otherwise: match toggle.outcome {
+            Outcome::Inlined => "inlined",
+            Outcome::Called => "called",
+            Outcome::Virtual => "virtual",
         },
         speedup: compared.speedup.estimate,
         low: compared.speedup.low,

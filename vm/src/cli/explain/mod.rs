@@ -11,6 +11,7 @@ mod options;
 mod page;
 mod profiles;
 mod site;
+mod suggestions;
 mod text;
 
 pub use options::ExplainArgs;
@@ -27,6 +28,7 @@ use profiler::oracle::Oracle;
 use profiler::program::Program;
 use profiles::Profiles;
 use site::Site;
+use suggestions::Suggestions;
 
 pub fn run(args: &ExplainArgs) -> u8 {
     explain(args).unwrap_or_else(Refused::tell)
@@ -64,8 +66,10 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
         #[cfg(feature = "native")]
         oracle: &*oracle,
     };
-    let optimized = subject.optimize(&*oracle);
-    let built = Builder { subject: &subject, profiles: &profiles, map: &map, site: site.as_ref() }.build(&optimized);
+    let suggestions = Suggestions::new(&*oracle);
+    let optimized = subject.optimize(&suggestions);
+    let builder = Builder { subject: &subject, profiles: &profiles, suggestions: &suggestions, map: &map, site: site.as_ref() };
+    let built = builder.build(&optimized);
     #[cfg(feature = "native")]
     let built = match args.measure {
         Some(most) => measure::measure(&subject, &optimized, built, most.get() as usize)?,

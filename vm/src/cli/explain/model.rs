@@ -143,6 +143,8 @@ pub struct Regret {
 pub struct Benefit {
     /// What changed: "here", or "everywhere" the caller is inlined.
     pub reach: &'static str,
+    /// What the opposite is: "inlined", "called", or "virtual": no class is tested for before the call.
+    pub otherwise: &'static str,
     /// Time with the opposite over time with the decision.
     pub speedup: f64,
     /// The 95 % confidence interval; `None` after a single round.

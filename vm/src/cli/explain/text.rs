@@ -137,9 +137,9 @@ fn sure(evidence: &Evidence, inlined: bool) -> String {
 
 /// The interval says whether there is a difference.
 fn worth(benefit: &Benefit, inlined: bool) -> String {
-    let Benefit { speedup, low, high, verdict, rounds, phase, time, calls, calls_otherwise, .. } = benefit;
+    let Benefit { otherwise, speedup, low, high, verdict, rounds, phase, time, calls, calls_otherwise, .. } = benefit;
     let interval = low.zip(*high).map_or(String::new(), |(low, high)| format!(" ({low:.3}–{high:.3})"));
-    let what = if inlined { "inlined against called" } else { "called against inlined" };
+    let what = format!("{} against {otherwise}", if inlined { "inlined" } else { "called" });
     let calls = match (calls, calls_otherwise) {
         (Some(calls), Some(otherwise)) => format!("; {calls} calls in a run against {otherwise}"),
         _ => String::new(),

@@ -148,7 +148,7 @@ function rowsOf(call) {
   if (call.asked > 1) row("Asked", `${call.asked} times; the last answer counts`);
   if (benefit !== null) {
     const interval = benefit.low === null ? "" : ` (${benefit.low.toFixed(3)}–${benefit.high.toFixed(3)})`;
-    const sides = call.inlined ? "inlined against called" : "called against inlined";
+    const sides = `${call.inlined ? "inlined" : "called"} against ${benefit.otherwise}`;
     const copies = benefit.reach === "everywhere" ? ", in all copies" : "";
     row("Measured", `${benefit.verdict}: ${benefit.speedup.toFixed(3)}${interval} ×, ${sides}${copies}; ${benefit.rounds} rounds, ${benefit.time} time of the ${benefit.phase}`);
     if (benefit.calls !== null) row("Calls in a run", `${benefit.calls.toLocaleString("en")} · otherwise ${benefit.calls_otherwise === null ? "unknown" : benefit.calls_otherwise.toLocaleString("en")}`);
