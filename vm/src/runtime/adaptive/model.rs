@@ -193,7 +193,7 @@ impl Model {
         units(func, facts) * self.spent / self.compiled
     }
 
-    /// What saves most, if anything saves more than it costs.
+    /// What saves most, if anything saves more than it costs. A function's loop comes before its start where both are worth it: who runs in the loop waits for that code, and the next call, if there is one, begins later.
     pub fn next(&self, facts: &dyn Facts) -> Option<Job> {
         let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
             let saved = match state.versions.checked_sub(1) {
@@ -206,11 +206,9 @@ impl Model {
             let saved = time.expected(&self.program) * (1.0 - 1.0 / SPEEDUP);
             (Job { func, entry: Entry::Loop(block) }, saved - self.cost(func, facts))
         });
-        let best = starts
-            .chain(loops)
-            .filter(|(_, gain)| *gain > 0.0)
-            .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| order(&b.0).cmp(&order(&a.0))));
-        best.map(|(job, _)| job)
+        let (job, _) = best(starts.chain(loops.clone()))?;
+        let own = best(loops.filter(|(other, _)| other.func == job.func));
+        Some(own.map_or(job, |(own, _)| own))
     }
 
     /// A job is done: it took so many nanoseconds, and these came in.
@@ -254,6 +252,12 @@ impl Model {
 fn reach(frames: &[Seen], facts: &dyn Facts) -> usize {
     let takes_in = |pair: &[Seen]| pair.iter().all(|frame| frame.code == Code::Baseline) && facts.size(pair[0].func) <= INLINED;
     frames.windows(2).take(CLIMB).take_while(|pair| takes_in(pair)).count()
+}
+
+/// The job that gains most, if any gains something.
+fn best(jobs: impl Iterator<Item = (Job, f64)>) -> Option<(Job, f64)> {
+    let worth = jobs.filter(|(_, gain)| *gain > 0.0);
+    worth.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| order(&b.0).cmp(&order(&a.0))))
 }
 
 /// What the time for compiling a function grows with.
@@ -354,6 +358,14 @@ mod tests {
         assert!(asked(20) > 0, "there is code for a loop that runs");
         assert!(asked(5000) < 10, "asking costs time");
         assert!((0..3).all(|_| model.tick(&[within(frame(101, 2))], &sizes())), "it goes on");
+    }
+
+    #[test]
+    fn who_runs_in_a_loop_does_not_wait_for_code_from_the_start() {
+        let mut model = Model::new(MILLISECOND);
+        (0..100).for_each(|_| _ = model.tick(&[within(frame(101, 2))], &sizes()));
+        let entries: Vec<bool> = all_jobs(&mut model).iter().map(|job| job.entry == Entry::Start).collect();
+        assert_eq!(entries, [false, true]);
     }
 
     #[test]
