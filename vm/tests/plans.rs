@@ -3,7 +3,7 @@
 use jit::ir::Module;
 use jit::opt::{Optimized, Options, optimize};
 use profiler::oracle::{InlineDecision, Kind, Oracle, ProfileView, StaticOracle, Verdict};
-use profiler::plan::{About, Held, Plan, PlanOracle, Reach, Recorder, Toggle, parse, render};
+use profiler::plan::{About, Held, Outcome, Plan, PlanOracle, Reach, Recorder, Toggle, parse, render};
 use profiler::profile::{DcgEdge, Meta, Profile};
 use profiler::program::{Edge, Program};
 use profiler::samplers::Random;
@@ -132,7 +132,9 @@ fn a_toggle_changes_one_decision_and_its_plan_is_followed() {
                 before.iter().filter(|(key, inlined)| after.get(key).is_some_and(|now| now != *inlined)).map(|(key, _)| key).collect();
             // What was asked again after it had been refused was inlined in the end.
             let ended = before[&key] == decision.verdict.is_inlined();
-            assert!(!ended || changed.contains(&&key), "{what}: it is as it was");
+            // A call that stays virtual is not asked about.
+            let is_virtual = toggle.outcome == Outcome::Virtual && !after.contains_key(&key);
+            assert!(!ended || is_virtual || changed.contains(&&key), "{what}: it is as it was");
             toggled += usize::from(ended);
             with_others += usize::from(changed.iter().any(|&other| *other != key));
 
