@@ -1,0 +1,139 @@
+//! A thread's windows: the times in which its calls are counted, and what they stand for.
+//!
+//! In: ticks at which windows begin and end, for all threads ([`super::super::windows`]); the thread's own clock and its counts of calls. Out: samples weighed by the time that their window stands for; the number of calls that the thread is
+//! reckoned to have made.
+//!
+//! Invariant: times are the thread's own, on a processor and without what the profiler took.
+
+use super::super::windows::{self, Counted, Windows};
+use super::{Cells, NEVER, ThreadProfiler};
+
+/// A time in which calls are counted.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    /// In cycles of the thread's own time.
+    began: u64,
+    /// Of the time since the last one, what this one stands for, in nanoseconds; `None`: it is the first.
+    before: Option<u64>,
+    /// Calls counted before, and how many of all went over from code that does not count.
+    counted: u64,
+    gone_over: u64,
+    /// Samples in the packet before.
+    samples: usize,
+}
+
+/// The last one, as long as there is no other.
+#[derive(Clone, Copy)]
+pub(super) struct EndedWindow {
+    /// In cycles of the thread's own time.
+    at: u64,
+    /// Samples in the packet before it began.
+    samples: usize,
+    /// What it stands for: nanoseconds, and calls.
+    nanos: f64,
+    calls: f64,
+    /// Of the calls, the part that makes up for what the window itself took.
+    correction: f64,
+}
+
+impl ThreadProfiler {
+    /// Ends the present window, if there is one, and begins another if it is the time for it. What this takes is part of neither: handing packets over may wake another thread, for longer than a tenth of a window.
+    pub(super) fn turn_window(&mut self, cells: &Cells) {
+        let (began, ran) = (self.profiler.cycles(), self.profiler.thread_ran());
+        self.turn_window_at(ran.saturating_sub(self.taken), cells);
+        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.taken += self.profiler.thread_ran().saturating_sub(ran);
+    }
+
+    /// At this cycle of the thread's own time.
+    fn turn_window_at(&mut self, now: u64, cells: &Cells) {
+        if let Some(window) = self.window {
+            self.end_window(window, now, cells);
+        }
+        if !self.profiler.windows().is_some_and(Windows::is_open) {
+            return;
+        }
+        let before = self.share_gap(now);
+        self.hand_over_full();
+        // What was counted since the last one was not meant to be.
+        cells.set_left(self.armed);
+        let counted = self.calls(cells);
+        self.arm(counted, cells);
+        self.window = Some(Window { began: now, before, counted, gone_over: cells.gone_over(), samples: self.packet.len() });
+    }
+
+    /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
+    fn share_gap(&mut self, now: u64) -> Option<u64> {
+        let last = self.last_window?;
+        let half = self.nanos(last.at, now) / 2;
+        self.extend(last, half);
+        Some(half)
+    }
+
+    /// The last window stands for so many nanoseconds more.
+    fn extend(&mut self, last: EndedWindow, nanos: u64) {
+        let more = nanos as f64 / last.nanos;
+        self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
+        self.counters.calls += (last.calls * more) as u64;
+        self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
+    }
+
+    fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
+        let calls = self.calls(cells);
+        if let Some(burst) = self.burst {
+            let next = self.end_burst(burst, calls, cells);
+            self.follow(next, calls, false, cells);
+        }
+        self.set_countdown(NEVER, cells);
+        let windows = self.profiler.windows().expect("it was one of them");
+        let counted = Counted {
+            length: self.nanos(window.began, now),
+            calls: calls - window.counted,
+            gone_over: cells.gone_over() - window.gone_over,
+        };
+        let (stands_for, nanos) = match window.before {
+            Some(before) => (windows::share(before, counted), (before + counted.length) as f64),
+            None => (windows.share(), windows.share() * counted.length as f64),
+        };
+        let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
+        windows.tell_pace(counted.calls, counted.length);
+        self.sampler.set_counted_share(1.0 / stands_for);
+        self.packet.scale(window.samples, stands_for, nanos.max(1.0));
+        self.window = None;
+        self.counters.windows += 1;
+        self.counters.calls_counted += counted.calls;
+        let calls = counted.calls as f64 * stands_for;
+        self.counters.calls += calls as u64;
+        self.counters.calls_corrected += (calls * correction) as u64;
+        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls, correction });
+    }
+
+    fn nanos(&self, from: u64, to: u64) -> u64 {
+        u64::try_from(self.profiler.rate().nanoseconds(to.saturating_sub(from))).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn finish_window(&mut self, cells: &Cells) {
+        let is_own = self.owner == std::thread::current().id();
+        match (self.window, self.last_window) {
+            (Some(mut window), _) => {
+                if !is_own {
+                    // Nobody knows how long the thread has run: the window counts as the first of a thread does.
+                    window.before = None;
+                }
+                self.end_window(window, self.own_time(), cells);
+            }
+            (None, last) => {
+                cells.set_left(self.armed);
+                // What has run since the last window has none of its own.
+                if let Some(last) = last.filter(|_| is_own) {
+                    self.extend(last, self.nanos(last.at, self.own_time()));
+                }
+            }
+        }
+    }
+
+    /// Cycles for which the thread was on a processor, but not here.
+    fn own_time(&self) -> u64 {
+        self.profiler.thread_ran().saturating_sub(self.taken)
+    }
+}
