@@ -215,11 +215,13 @@ impl Model {
     pub fn done(&mut self, job: Job, nanos: f64, inlined: impl Iterator<Item = FuncId>, facts: &dyn Facts) {
         self.spent += nanos;
         self.compiled += units(job.func, facts);
+        let state = self.funcs.entry(job.func).or_default();
+        // Who runs in a loop goes on in its code: whether there are other calls is to be seen.
+        state.baseline = Time::default();
         match job.entry {
             Entry::Start => {
-                let state = self.funcs.entry(job.func).or_default();
                 state.versions += 1;
-                (state.baseline, state.optimized, state.moved) = Default::default();
+                (state.optimized, state.moved) = Default::default();
             }
             Entry::Loop(block) => _ = self.settled.insert((job.func, block), true),
         }
@@ -248,10 +250,13 @@ impl Model {
     }
 }
 
-/// How many callers, the innermost first, would take in what runs if they were compiled: baseline code, and small callees one in the other.
+/// How many callers, the innermost first, would save some of this time if they were compiled: baseline code that would take in what runs, and small callees one in the other; and who has just called, since a tick that is noticed at an entry
+/// came before it (as in Jikes RVM, whose ticks in prologues count for caller and callee).
 fn reach(frames: &[Seen], facts: &dyn Facts) -> usize {
     let takes_in = |pair: &[Seen]| pair.iter().all(|frame| frame.code == Code::Baseline) && facts.size(pair[0].func) <= INLINED;
-    frames.windows(2).take(CLIMB).take_while(|pair| takes_in(pair)).count()
+    let taking = frames.windows(2).take(CLIMB).take_while(|pair| takes_in(pair)).count();
+    let has_called = matches!(frames, [top, caller, ..] if top.at.is_none() && caller.code == Code::Baseline);
+    taking.max(usize::from(has_called))
 }
 
 /// The job that gains most, if any gains something.
@@ -330,6 +335,10 @@ mod tests {
         assert_eq!(model.next(&sizes()), None, "what was taken in waits for new evidence");
     }
 
+    fn optimized(frame: Seen) -> Seen {
+        Seen { code: Code::Optimized, ..frame }
+    }
+
     /// In the loop at this block.
     fn within(frame: Seen) -> Seen {
         Seen { at: Some(Block::from_u32(7)), ..frame }
@@ -361,22 +370,35 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_in_a_loop_does_not_wait_for_code_from_the_start() {
+    fn one_call_that_runs_in_a_loop_gets_no_code_from_the_start() {
         let mut model = Model::new(MILLISECOND);
-        (0..100).for_each(|_| _ = model.tick(&[within(frame(101, 2))], &sizes()));
-        let entries: Vec<bool> = all_jobs(&mut model).iter().map(|job| job.entry == Entry::Start).collect();
-        assert_eq!(entries, [false, true]);
+        let mut jobs = |calls: std::ops::Range<u64>| {
+            calls.for_each(|i| _ = model.tick(&[within(frame(101, i))], &sizes()));
+            all_jobs(&mut model).iter().map(|job| job.entry == Entry::Start).collect::<Vec<_>>()
+        };
+        assert_eq!(jobs(0..100), [false]);
+        assert_eq!(jobs(100..200), [true], "there are others");
+    }
+
+    #[test]
+    fn a_tick_at_an_entry_is_also_that_of_who_has_called() {
+        let jobs = |top: Seen| {
+            let mut model = Model::new(MILLISECOND);
+            (0..100).for_each(|_| _ = model.tick(&[top, within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+            all_jobs(&mut model).iter().map(|job| job.func.as_u32()).collect::<Vec<_>>()
+        };
+        assert_eq!(jobs(optimized(frame(5, 1))), [101]);
+        assert_eq!(jobs(optimized(within(frame(5, 1)))), [0; 0], "it runs in a loop of the callee");
     }
 
     #[test]
     fn loops_that_would_not_take_in_what_runs_wait_as_they_are() {
-        let optimized = |frame| Seen { code: Code::Optimized, ..frame };
         // 15 is too large to come in.
-        for callee in [frame(15, 1), optimized(frame(5, 1))] {
+        for callee in [within(frame(15, 1)), optimized(within(frame(5, 1)))] {
             let mut model = Model::new(MILLISECOND);
             (0..100).for_each(|_| _ = model.tick(&[callee, within(frame(101, 2)), within(frame(102, 3))], &sizes()));
             let jobs = all_jobs(&mut model);
-            assert!(jobs.iter().all(|job| job.entry == Entry::Start), "{jobs:?}");
+            assert!(jobs.iter().all(|job| job.entry == Entry::Start || job.func == callee.func), "{jobs:?}");
         }
         // Of the call whose loop takes in what runs, and of the one around it.
         let mut model = Model::new(MILLISECOND);
@@ -399,11 +421,11 @@ mod tests {
         let mut model = Model::new(MILLISECOND);
         (0..20).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
         model.done(start(10), 3e6, std::iter::empty(), &sizes());
-        let optimized = |model: &mut Model| {
-            (0..50).for_each(|i| _ = model.tick(&[Seen { code: Code::Optimized, ..frame(10, i) }], &sizes()));
+        let after_more = |model: &mut Model| {
+            (0..50).for_each(|i| _ = model.tick(&[optimized(frame(10, i))], &sizes()));
             model.next(&sizes())
         };
-        assert_eq!(optimized(&mut model), None, "nothing has changed");
+        assert_eq!(after_more(&mut model), None, "nothing has changed");
         assert!(model.has_just_run(FuncId::from_u32(10)) && !model.has_just_run(FuncId::from_u32(11)));
         model.moved(FuncId::from_u32(10), 2e6);
         assert_eq!(model.next(&sizes()), None, "that is less than compiling takes");
@@ -414,7 +436,7 @@ mod tests {
         let mut versions = 1;
         for _ in 0..20 {
             model.moved(FuncId::from_u32(10), 1e8);
-            let Some(job) = optimized(&mut model) else { continue };
+            let Some(job) = after_more(&mut model) else { continue };
             model.done(job, 3e6, std::iter::empty(), &sizes());
             versions += 1;
         }
@@ -427,7 +449,7 @@ mod tests {
         (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
         for i in 0..400 {
             // A function too large to pay.
-            model.tick(&[Seen { code: Code::Optimized, ..frame(99, 10 + i) }], &sizes());
+            model.tick(&[optimized(frame(99, 10 + i))], &sizes());
         }
         (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
         assert_eq!(model.next(&sizes()), None);
