@@ -1,6 +1,6 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
-//! In: how many calls a second threads have made in windows. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`], for all threads); what a window's
+//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`], for all threads); what a window's
 //! calls stand for ([`share`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Windows {
     is_open: AtomicBool,
-    /// The largest number of calls a second that a thread has told of since the timer asked.
+    /// The largest number of calls a second that a thread has told of since the timer asked, as many as would cost the same if none went over.
     pace: AtomicU64,
     /// What a window stands for whose thread has seen none before: bits of a [`f64`].
     share: AtomicU64,
@@ -48,12 +48,12 @@ impl Windows {
         f64::from_bits(self.share.load(Relaxed))
     }
 
-    /// A thread has made so many calls in so many nanoseconds.
-    pub fn tell_pace(&self, calls: u64, nanos: u64) {
+    /// What a thread has done in a window: a call that goes over counts as many as cost the same.
+    pub fn tell_pace(&self, window: Counted) {
         // A thread that has only just come to it says nothing.
-        if nanos >= tuning::WINDOW_LENGTH / 8 {
-            let pace = (calls as f64 / nanos as f64 * 1e9) as u64;
-            self.pace.fetch_max(pace.max(1), Relaxed);
+        if window.length >= tuning::WINDOW_LENGTH / 8 {
+            let pace = window.cost() / tuning::COUNT_COST / window.length as f64 * 1e9;
+            self.pace.fetch_max((pace as u64).max(1), Relaxed);
         }
     }
 }
@@ -74,12 +74,16 @@ impl Counted {
         1.0 - (1.0 + before as f64 / self.length.max(1) as f64) / share
     }
 
+    /// Nanoseconds that counting took.
+    fn cost(self) -> f64 {
+        tuning::COUNT_COST * self.calls as f64 + tuning::GO_OVER_COST * self.gone_over as f64
+    }
+
     /// Nanoseconds that the thread would not have taken without the window. `before`: nothing was counted just before it.
     fn slowdown(self, before: bool) -> f64 {
-        let calls = tuning::COUNT_COST * self.calls as f64 + tuning::GO_OVER_COST * self.gone_over as f64;
         let cold = if before { tuning::WINDOW_COLD } else { 0.0 };
         // It takes time, but never all of it.
-        (calls + cold).min(self.length as f64 / 2.0)
+        (self.cost() + cold).min(self.length as f64 / 2.0)
     }
 }
 
@@ -215,10 +219,14 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::default();
-        windows.tell_pace(1000, 1_000_000);
-        windows.tell_pace(5000, 1_000_000);
-        windows.tell_pace(2000, 1_000_000);
-        windows.tell_pace(1_000_000, 10);
+        let tell = |calls, gone_over, length| windows.tell_pace(Counted { length, calls, gone_over });
+        tell(1000, 0, 1_000_000);
+        tell(5000, 0, 1_000_000);
+        tell(2000, 0, 1_000_000);
+        tell(1_000_000, 0, 10);
         assert_eq!(windows.pace.load(Relaxed), 5_000_000);
+        tell(2000, 2000, 1_000_000);
+        let dear = 2e6 * (1.0 + tuning::GO_OVER_COST / tuning::COUNT_COST);
+        assert!((windows.pace.load(Relaxed) as f64 - dear).abs() < 2.0, "calls that go over cost more");
     }
 }

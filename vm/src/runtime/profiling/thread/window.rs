@@ -96,7 +96,7 @@ impl ThreadProfiler {
             None => (windows.share(), windows.share() * counted.length as f64),
         };
         let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
-        windows.tell_pace(counted.calls, counted.length);
+        windows.tell_pace(counted);
         self.sampler.set_counted_share(1.0 / stands_for);
         self.packet.scale(window.samples, stands_for, nanos.max(1.0));
         self.window = None;
