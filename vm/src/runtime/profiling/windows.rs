@@ -1,10 +1,10 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
-//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`], for all threads); what a window's
-//! calls stand for ([`share`]).
+//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`],
+//! for all threads); what a window's calls stand for ([`share`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
-//! time on either side: windows are farther apart where calls are dense, and so phases lose as much where they end as they gain where they begin.
+//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Windows {
     is_open: AtomicBool,
-    /// The largest number of calls a second that a thread has told of since the timer asked, as many as would cost the same if none went over.
+    /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
     /// What a window stands for whose thread has seen none before: bits of a [`f64`].
     share: AtomicU64,
