@@ -32,7 +32,9 @@ pub fn run(options: &Options) -> Result<(), String> {
         let adaptive = slices("adaptive")?;
         let (begin, end) = (median(&adaptive[..BEGINNING]), median(&adaptive[SLICES / 2..]));
         if end * FASTER > begin {
-            return Err(format!("a run began with {begin} ns for a slice and ended with {end}: that is baseline code to its end, or the machine was disturbed"));
+            return Err(format!(
+                "a run began with {begin} ns for a slice and ended with {end}: that is baseline code to its end, or the machine was disturbed"
+            ));
         }
         waits.push(reached(&adaptive, (begin * end).sqrt()).ok_or("a run never stayed faster than it began")? / 1e6);
         begins.push(begin / optimized);
