@@ -62,6 +62,11 @@ impl CostBenefit {
         }
     }
 
+    /// For what comes in beside what [`StaticOracle`](super::StaticOracle) takes.
+    pub fn beside_static(weighting: Weighting) -> Self {
+        CostBenefit { worth: tuning::INLINE_WORTH_BESIDE, ..CostBenefit::new(weighting) }
+    }
+
     /// By one call.
     fn saved(&self, facts: &CallSiteFacts<'_>) -> f64 {
         self.saved_call

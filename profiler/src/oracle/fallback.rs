@@ -1,18 +1,20 @@
 //! A policy that inlines what a profile says is worth it, and elsewhere goes by sizes and loops: for profiles that are still growing.
 //!
-//! In: a [`ProfileOracle`], the questions. Out: its answers where it inlines, and those of [`StaticOracle`] where it does not, or has too few samples in all: what has not run yet may run for the rest of the program, and a profile of
+//! In: a policy and a profile, the questions. Out: its answers where it inlines, and those of [`StaticOracle`] where it does not, or has too few samples in all: what has not run yet may run for the rest of the program, and a profile of
 //! its first moments cannot know.
 //! Invariant: evidence is that of the profile's own answers; what the static policy decides has none, as without a profile.
 
+use super::cost_benefit::CostBenefit;
 use super::evidence::Evidence;
-use super::policy::ProfileOracle;
+use super::policy::{Kind, Policy, ProfileOracle};
 use super::question::Question;
 use super::robust::flip_margin;
-use super::view::{Calls, Receiver};
+use super::view::{Calls, ProfileView, Receiver, Weighting};
 use super::{CallSiteFacts, Oracle, StaticOracle, Verdict, VirtualCallFacts};
 use crate::estimate::share;
 use crate::ids::FuncId;
 use crate::tuning;
+use std::sync::Arc;
 
 /// See the [module](self).
 pub struct Fallback {
@@ -22,11 +24,16 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// Whether the profile is asked at all is decided here.
-    pub fn new(first: ProfileOracle) -> Fallback {
-        let Calls { weight, samples, .. } = first.profile().total();
+    /// `None` if the policy asks no profile. Whether this one is asked at all is decided here.
+    pub fn new(kind: Kind, profile: ProfileView) -> Option<Fallback> {
+        let policy: Box<dyn Policy> = match kind {
+            Kind::CostBenefit => Box::new(CostBenefit::beside_static(Weighting::Edges)),
+            Kind::Context => Box::new(CostBenefit::beside_static(Weighting::Contexts)),
+            _ => kind.policy()?,
+        };
+        let Calls { weight, samples, .. } = profile.total();
         let knows_enough = weight > 0.0 && samples.is_none_or(|samples| samples >= tuning::INLINE_LEAST_SAMPLES);
-        Fallback { first, otherwise: StaticOracle::default(), knows_enough }
+        Some(Fallback { first: ProfileOracle::new(policy, Arc::new(profile)), otherwise: StaticOracle::default(), knows_enough })
     }
 
     /// The profile has so many samples that it is asked.

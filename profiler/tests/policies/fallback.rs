@@ -2,14 +2,12 @@
 
 use crate::support::*;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileOracle, ProfileView, Question, Questions, StaticOracle, Verdict,
-    VirtualCallFacts,
+    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileView, Question, Questions, StaticOracle, Verdict, VirtualCallFacts,
 };
 use profiler::profile::Profile;
-use std::sync::Arc;
 
 fn fallback(kind: Kind, view: ProfileView) -> Fallback {
-    Fallback::new(ProfileOracle::new(kind.policy().expect("it asks a profile"), Arc::new(view)))
+    Fallback::new(kind, view).expect("it asks a profile")
 }
 
 /// `f0` calls `f1` (site 0), which calls `f2` or `f3` so often from site 1, and `f4` from site 2.
@@ -100,10 +98,10 @@ fn a_change_of_phase_is_worth_its_calls() {
 fn a_call_that_got_hot_is_worth_its_calls_and_chance_is_worth_nothing() {
     let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 0.0))));
     assert_eq!(gain(&first, &phase(100_000.0, 0.0, 30_000.0)), 30_000.0);
-    // 52 instructions of growth in a root of 100 need 0.074 % of all calls: 74 of them. One sample is 10.
-    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 60.0)), 0.0, "not worth it");
-    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 90.0)), 0.0, "worth it, but perhaps by chance");
-    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 400.0)), 400.0);
+    // 52 instructions of growth in a root of 100 need 2.2 % of all calls: 2280 of them. One sample is 10.
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 2_000.0)), 0.0, "not worth it");
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 2_400.0)), 0.0, "worth it, but perhaps by chance");
+    assert_eq!(gain(&first, &phase(100_000.0, 0.0, 4_000.0)), 4_000.0);
     // A second receiver a little above the share that makes it one of few.
     assert_eq!(gain(&first, &phase(89_000.0, 10_010.0, 0.0)), 0.0);
 }

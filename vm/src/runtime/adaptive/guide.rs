@@ -9,7 +9,7 @@
 use super::controller::{Newer, Policy};
 use crate::runtime::profiling::Profiler;
 use profiler::collect::Weights;
-use profiler::oracle::{Fallback, Kind, Oracle, ProfileOracle, ProfileView};
+use profiler::oracle::{Fallback, Kind, Oracle, ProfileView};
 use profiler::profile::{Meta, Profile};
 use profiler::tuning::INLINE_LEAST_SAMPLES;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct Guide {
 }
 
 fn oracle(kind: Kind, view: ProfileView) -> Option<Arc<Fallback>> {
-    kind.policy().map(|policy| Arc::new(Fallback::new(ProfileOracle::new(policy, Arc::new(view)))))
+    Fallback::new(kind, view).map(Arc::new)
 }
 
 impl Guide {
