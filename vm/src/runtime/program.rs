@@ -4,7 +4,7 @@
 //! Every program thread, the main one included, is an OS thread with a stack of its own; [`Runtime::run_main`] waits for them on the caller's thread, which never runs program code.
 
 #[cfg(feature = "native")]
-use super::adaptive::Adaptive;
+use super::adaptive::{Adaptive, AdaptivePace};
 use super::classes::ClassTable;
 use super::engine::Engine;
 use super::heap::{Heap, HeapOptions, NoSpace, Roots, Want};
@@ -260,13 +260,16 @@ impl Runtime {
     }
 
     fn ticks(&self) -> Box<dyn Ticks> {
-        let pace = || Box::new(self.options.tick);
-        match self.options.profiler.as_ref().and_then(|profiler| profiler.ticks(self.engine())) {
-            None => pace(),
-            #[cfg(feature = "native")]
-            Some(of_profiler) if self.options.adaptive.is_some() => Box::new(Both::new(of_profiler, pace())),
-            Some(of_profiler) => of_profiler,
+        let of_profiler: Option<Box<dyn Ticks>> = self.options.profiler.as_ref().and_then(|profiler| profiler.ticks(self.engine()));
+        #[cfg(feature = "native")]
+        if let Some(shared) = self.options.adaptive.clone() {
+            let pace = Box::new(AdaptivePace { shared, tick: self.options.tick });
+            return match of_profiler {
+                None => pace,
+                Some(of_profiler) => Box::new(Both::new(of_profiler, pace)),
+            };
         }
+        of_profiler.unwrap_or_else(|| Box::new(self.options.tick))
     }
 
     /// The world is closed: takes over what the threads that are left have sampled.

@@ -4,7 +4,7 @@
 //! Invariant: what it compiles replaces code that means the same, so it may be late, or never come.
 
 use super::forced::{Choice, Choices, Closes, Force};
-use super::model::{Code, Facts, Job, Model, Seen};
+use super::model::{At, Code, Facts, Job, Model, Seen};
 use super::{Adaptive, Frames};
 use crate::runtime::native::NativeEngine;
 use crate::runtime::profiling::clock::thread_time;
@@ -189,13 +189,14 @@ impl Worker {
 
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (Instant::now(), Instant::now());
-        while let Some(ticks) = self.shared.take(PAUSE) {
+        while let Some(ticks) = self.shared.take(if model.is_calm() { PAUSE * super::CALM } else { PAUSE }) {
             let begun = Instant::now();
             let mut can_leave = false;
             for frames in &ticks {
                 let seen = self.look_up(frames);
                 can_leave |= model.tick(&seen, &self.known);
             }
+            self.shared.set_calm(model.is_calm());
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 self.look_again(&mut model);
@@ -261,9 +262,10 @@ impl Worker {
             let Some(chain) = engine.decode(frame.pc) else { continue };
             let mut chain = chain.peekable();
             let at = match chain.peek().and_then(|view| view.site) {
-                Some(SiteKind::Loop(block)) => Some(block),
-                Some(SiteKind::Call(site)) => self.known.around.get(&site).copied(),
-                _ => None,
+                Some(SiteKind::Entry) => At::Entry,
+                Some(SiteKind::Loop(block)) => At::Loop(block),
+                Some(SiteKind::Call(site)) => self.known.around.get(&site).map_or(At::Elsewhere, |&block| At::Loop(block)),
+                _ => At::Elsewhere,
             };
             let Some(root) = chain.last() else { continue };
             let code = if engine.level(frame.pc) == Some(Level::Optimized) { Code::Optimized } else { Code::Baseline };

@@ -146,7 +146,7 @@ impl Choices {
             3 => start(frame.func),
             _ => {
                 let innermost = frames[0];
-                let running = innermost.at.filter(|_| kind < 7).map(|block| (innermost.func, block));
+                let running = innermost.at.in_loop().filter(|_| kind < 7).map(|block| (innermost.func, block));
                 let known = || Some((frame.func, *self.pick(facts.loops(frame.func))?)).filter(|_| frame.code == Code::Baseline);
                 match running.or_else(known) {
                     Some((func, block)) => Choice::Optimized(Job { func, entry: Entry::Loop(block) }),

@@ -17,16 +17,19 @@ pub use controller::{Controller, Newer, PlanAnswers, Policy, Summary, start};
 pub use forced::Pace;
 pub use guide::Guide;
 
+use super::safepoint::{Tick, Ticks};
 use jit::context::ThreadContext;
 use jit::native::{self, RawFrame};
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Frames of a tick: who could take in what runs, and who has been waiting for it in a loop.
 const FRAMES: usize = 24;
+/// Times as long from one tick to the next, while all that runs is optimized: whoever else runs on this machine is disturbed less, and code that gets hot waits some milliseconds more.
+const CALM: u32 = 8;
 /// Ticks that wait to be looked at; more are dropped: they would say nothing new.
 const WAITING: usize = 4096;
 
@@ -42,6 +45,8 @@ pub struct Adaptive {
     is_closed: AtomicBool,
     /// Changes when threads are to look for loops that they can leave.
     leave: AtomicU32,
+    /// All that runs is optimized.
+    is_calm: AtomicBool,
     /// Much code is out of use.
     reclaim: AtomicBool,
     /// The last time that code was freed, when ticks were taken, and that before which all ticks have been decoded, by their numbers.
@@ -93,6 +98,10 @@ impl Adaptive {
         self.leave.load(Relaxed)
     }
 
+    fn set_calm(&self, is_calm: bool) {
+        self.is_calm.store(is_calm, Relaxed);
+    }
+
     fn let_loops_be_left(&self) {
         self.leave.fetch_add(1, Relaxed);
     }
@@ -138,6 +147,22 @@ impl Adaptive {
         // Threads that left ticks before code was freed have done so: they were stopped then.
         self.taken.store(self.freed.load(SeqCst), SeqCst);
         (!self.is_closed()).then(|| std::mem::take(&mut *ticks))
+    }
+}
+
+/// The timer's ticks: so far apart while something may be worth compiling, and farther while all that runs is optimized.
+pub struct AdaptivePace {
+    pub shared: Arc<Adaptive>,
+    pub tick: Duration,
+}
+
+impl Ticks for AdaptivePace {
+    fn interval(&mut self) -> Duration {
+        if self.shared.is_calm.load(Relaxed) { self.tick * CALM } else { self.tick }
+    }
+
+    fn before(&mut self) -> Tick {
+        self.tick.before()
     }
 }
 

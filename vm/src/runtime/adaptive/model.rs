@@ -27,6 +27,9 @@ const LONG: u32 = 4;
 /// Calls seen in so many ticks are remembered, up to so many of them.
 const LASTS: u32 = 128;
 const CALLS: usize = 1024;
+/// Ticks in optimized code after which nothing new is expected soon; one in baseline code takes back so many of them.
+const CALM: u32 = 48;
+const STIR: u32 = 8;
 /// Times that a function is optimized, each time after the second for four times as much as before.
 const VERSIONS: u32 = 4;
 /// Nanoseconds for each unit of size, before anything was compiled.
@@ -48,8 +51,26 @@ pub struct Seen {
     pub code: Code,
     /// Where the frame lies, which tells calls apart.
     pub fp: u64,
-    /// The loop that it stands in, by its poll: the innermost frame at the poll itself, the others at a call.
-    pub at: Option<Block>,
+    pub at: At,
+}
+
+/// Where a frame stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    /// Its call has just begun.
+    Entry,
+    /// In the loop with this poll, by which it can be left: the innermost frame at the poll itself, the others at a call.
+    Loop(Block),
+    Elsewhere,
+}
+
+impl At {
+    pub fn in_loop(self) -> Option<Block> {
+        match self {
+            At::Loop(block) => Some(block),
+            At::Entry | At::Elsewhere => None,
+        }
+    }
 }
 
 /// Something to compile.
@@ -117,6 +138,8 @@ pub struct Model {
     /// Nanoseconds between ticks.
     tick: f64,
     ticks: u32,
+    /// Up to [`CALM`].
+    calm: u32,
     /// Of all threads.
     program: Time,
     /// Nanoseconds that compiling has taken, and the size of what was compiled.
@@ -128,7 +151,7 @@ impl Model {
     pub fn new(tick: f64) -> Model {
         let (funcs, loops, settled, calls) = Default::default();
         let (spent, compiled) = (FIRST_COST * FIRST_SIZE, FIRST_SIZE);
-        Model { funcs, loops, settled, calls, tick, ticks: 0, program: Time::default(), spent, compiled }
+        Model { funcs, loops, settled, calls, tick, ticks: 0, calm: 0, program: Time::default(), spent, compiled }
     }
 
     /// A thread's frames at a tick, innermost first. Says whether one of its calls stands in a loop for which there is code.
@@ -145,6 +168,8 @@ impl Model {
         for caller in &frames[1..=reach] {
             self.funcs.entry(caller.func).or_default().baseline.add(tick);
         }
+        let is_optimized = frames[..=reach].iter().all(|frame| frame.code == Code::Optimized);
+        self.calm = if is_optimized { CALM.min(self.calm + 1) } else { self.calm.saturating_sub(STIR) };
         let waits = self.look_for_loops(frames, reach);
         self.ticks += 1;
         if self.ticks.is_multiple_of(ROUND) {
@@ -159,7 +184,7 @@ impl Model {
     fn look_for_loops(&mut self, frames: &[Seen], reach: usize) -> bool {
         let mut waits = false;
         for (depth, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.code == Code::Baseline) {
-            let Some(block) = frame.at else { continue };
+            let Some(block) = frame.at.in_loop() else { continue };
             let seen = self.calls.entry((frame.fp, frame.func)).or_default();
             *seen += 1;
             let is_long = *seen >= LONG;
@@ -170,6 +195,11 @@ impl Model {
             waits |= is_due && self.settled.get(&(frame.func, block)) == Some(&true);
         }
         waits
+    }
+
+    /// What runs is optimized: ticks tell little now.
+    pub fn is_calm(&self) -> bool {
+        self.calm == CALM
     }
 
     fn decay(&mut self) {
@@ -256,7 +286,7 @@ impl Model {
 fn reach(frames: &[Seen], facts: &dyn Facts) -> usize {
     let takes_in = |pair: &[Seen]| pair.iter().all(|frame| frame.code == Code::Baseline) && facts.size(pair[0].func) <= INLINED;
     let taking = frames.windows(2).take(CLIMB).take_while(|pair| takes_in(pair)).count();
-    let has_called = matches!(frames, [top, caller, ..] if top.at.is_none() && caller.code == Code::Baseline);
+    let has_called = matches!(frames, [top, caller, ..] if top.at == At::Entry && caller.code == Code::Baseline);
     taking.max(usize::from(has_called))
 }
 
@@ -303,11 +333,29 @@ mod tests {
     const MILLISECOND: f64 = 1e6;
 
     fn frame(func: u32, fp: u64) -> Seen {
-        Seen { func: FuncId::from_u32(func), code: Code::Baseline, fp, at: None }
+        Seen { func: FuncId::from_u32(func), code: Code::Baseline, fp, at: At::Entry }
     }
 
     fn start(func: u32) -> Job {
         Job { func: FuncId::from_u32(func), entry: Entry::Start }
+    }
+
+    #[test]
+    fn it_is_calm_while_all_that_counts_is_optimized() {
+        let mut model = Model::new(MILLISECOND);
+        let optimized = |func| Seen { code: Code::Optimized, ..frame(func, 1) };
+        let mut run = |frames: &[Seen], ticks: u32| {
+            (0..ticks).for_each(|_| _ = model.tick(frames, &sizes()));
+            model.is_calm()
+        };
+        let called = Seen { at: At::Elsewhere, ..optimized(15) };
+        // Whoever called it does not count.
+        assert!(!run(&[called, frame(10, 2)], CALM - 1));
+        assert!(run(&[called, frame(10, 2)], 1000));
+        assert!(!run(&[frame(10, 2)], 1));
+        assert!(!run(&[called], STIR - 1) && run(&[called], 1));
+        // At its entry it was still the caller that ran.
+        assert!(!run(&[optimized(15), frame(10, 2)], 1));
     }
 
     #[test]
@@ -342,7 +390,7 @@ mod tests {
 
     /// In the loop at this block.
     fn within(frame: Seen) -> Seen {
-        Seen { at: Some(Block::from_u32(7)), ..frame }
+        Seen { at: At::Loop(Block::from_u32(7)), ..frame }
     }
 
     fn all_jobs(model: &mut Model) -> Vec<Job> {
