@@ -189,7 +189,7 @@ impl Worker {
 
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (Instant::now(), Instant::now());
-        while let Some(ticks) = self.shared.take(if model.is_calm() { PAUSE * super::CALM } else { PAUSE }) {
+        while let Some(ticks) = self.shared.take(if model.is_calm() { PAUSE * super::RARER } else { PAUSE }) {
             let begun = Instant::now();
             let mut can_leave = false;
             for frames in &ticks {

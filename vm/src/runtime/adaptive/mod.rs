@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Frames of a tick: who could take in what runs, and who has been waiting for it in a loop.
 const FRAMES: usize = 24;
 /// Times as long from one tick to the next, while all that runs is optimized: whoever else runs on this machine is disturbed less, and code that gets hot waits some milliseconds more.
-const CALM: u32 = 8;
+const RARER: u32 = 8;
 /// Ticks that wait to be looked at; more are dropped: they would say nothing new.
 const WAITING: usize = 4096;
 
@@ -158,7 +158,7 @@ pub struct AdaptivePace {
 
 impl Ticks for AdaptivePace {
     fn interval(&mut self) -> Duration {
-        if self.shared.is_calm.load(Relaxed) { self.tick * CALM } else { self.tick }
+        if self.shared.is_calm.load(Relaxed) { self.tick * RARER } else { self.tick }
     }
 
     fn before(&mut self) -> Tick {

@@ -135,7 +135,7 @@ pub struct Model {
     settled: FxHashMap<(FuncId, Block), bool>,
     /// Ticks in which baseline calls were seen, by their frames.
     calls: FxHashMap<(u64, FuncId), u32>,
-    /// Nanoseconds between ticks.
+    /// Nanoseconds between ticks, unless it is calm: then there are more, but nobody waits for what they would count for.
     tick: f64,
     ticks: u32,
     /// Up to [`CALM`].
