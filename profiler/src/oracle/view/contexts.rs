@@ -2,8 +2,8 @@
 //!
 //! In: [`Contexts`] whose nodes are edges, from any structure. Out: for each callee of a site its calls behind the innermost 0, 1, 2… calls of a chain.
 //!
-//! Where a node's parent is its caller, all nodes of the site are compared with the chain: time for the contexts of one site, no memory but the nodes. Where a node's parent is what it calls (k-CCF), the chain leads down from the
-//! site's roots.
+//! Where a node's parent is its caller, the contexts of a site are divided by their callers as chains ask for it, one call further out each time: what is divided stays so for the next chain, which often begins alike. Where a node's parent is
+//! what it calls (k-CCF), the chain leads down from the site's roots.
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::Mapping;
@@ -11,6 +11,7 @@ use crate::profile::{ContextId, Contexts, Label, Structure};
 use crate::program::Program;
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex};
 
 /// Callees with their calls behind the innermost 0, 1, … calls of a chain; shorter where nothing is known of longer ones.
 pub type Levels = Vec<(FuncId, Vec<f64>)>;
@@ -24,19 +25,56 @@ struct Node {
     weight: f64,
 }
 
+/// Contexts that end with a call of one site and agree in the calls around it, as far as these are told apart.
+#[derive(Default, Debug)]
+struct Behind {
+    /// Their calls by callee, in no order.
+    weights: Vec<(FuncId, f64)>,
+    /// Until they are divided: each by its outermost call that they agree in.
+    undivided: Vec<Member>,
+    /// By the next call outwards.
+    divided: FxHashMap<CallSiteId, Behind>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    context: ContextId,
+    outermost: ContextId,
+}
+
+impl Behind {
+    fn push(&mut self, nodes: &PrimaryMap<ContextId, Node>, member: Member) {
+        let Node { callee, weight, .. } = nodes[member.context];
+        let Some(callee) = callee.expand() else { return };
+        match self.weights.iter_mut().find(|(known, _)| *known == callee) {
+            Some((_, sum)) => *sum += weight,
+            None => self.weights.push((callee, weight)),
+        }
+        self.undivided.push(member);
+    }
+
+    /// Those of which this is the next call outwards, if there are any.
+    fn next(&mut self, nodes: &PrimaryMap<ContextId, Node>, site: CallSiteId) -> Option<&mut Behind> {
+        for Member { context, outermost } in std::mem::take(&mut self.undivided) {
+            let Some(outermost) = nodes[outermost].parent.expand() else { continue };
+            let Some(caller) = nodes[outermost].site.expand() else { continue };
+            self.divided.entry(caller).or_default().push(nodes, Member { context, outermost });
+        }
+        self.divided.get_mut(&site)
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Links {
-    /// Parents are callers.
-    Callers,
-    /// Children are callers.
-    Callees { children: FxHashMap<(ContextId, CallSiteId), Vec<ContextId>> },
+    /// Parents are callers. By the site of those that count calls; shared, since it follows from the nodes alone.
+    Callers(Arc<Mutex<FxHashMap<CallSiteId, Behind>>>),
+    /// Children are callers: the roots of each site, and by a node and the site of a call to it those behind it.
+    Callees { roots: FxHashMap<CallSiteId, Vec<ContextId>>, children: FxHashMap<(ContextId, CallSiteId), Vec<ContextId>> },
 }
 
 #[derive(Clone, Debug)]
 pub struct ContextIndex {
     nodes: PrimaryMap<ContextId, Node>,
-    /// Those that count calls; of reversed contexts the roots.
-    by_site: FxHashMap<CallSiteId, Vec<ContextId>>,
     links: Links,
     reach: usize,
 }
@@ -44,34 +82,20 @@ pub struct ContextIndex {
 impl ContextIndex {
     /// `None` where nodes are functions.
     pub fn new(contexts: &Contexts, program: &Program, mapping: &Mapping) -> Option<ContextIndex> {
-        let is_reversed = contexts.structure().is_reversed();
-        let mut index = ContextIndex {
-            nodes: PrimaryMap::with_capacity(contexts.len()),
-            by_site: FxHashMap::default(),
-            links: Links::Callers,
-            reach: match contexts.structure() {
-                Structure::Ksf { k } | Structure::Kccf { k: Some(k) } => k.get() as usize,
-                _ => usize::MAX,
-            },
-        };
-        let mut children: FxHashMap<(ContextId, CallSiteId), Vec<ContextId>> = FxHashMap::default();
-        for (id, node) in contexts.nodes() {
+        let mut nodes = PrimaryMap::with_capacity(contexts.len());
+        for (_, node) in contexts.nodes() {
             let Label::Edge(edge) = node.label else { return None };
             let edge = program.edges()[edge];
             let site = edge.site.expand().and_then(|site| mapping.site(site));
             let callee = mapping.function(edge.callee).into();
-            index.nodes.push(Node { site: site.into(), callee, parent: node.parent, weight: node.weight });
-            let Some(site) = site else { continue };
-            match node.parent.expand() {
-                Some(parent) if is_reversed => children.entry((parent, site)).or_default().push(id),
-                _ if node.weight > 0.0 => index.by_site.entry(site).or_default().push(id),
-                _ => {}
-            }
+            nodes.push(Node { site: site.into(), callee, parent: node.parent, weight: node.weight });
         }
-        if is_reversed {
-            index.links = Links::Callees { children };
-        }
-        Some(index)
+        let links = if contexts.structure().is_reversed() { Links::to_callees(&nodes) } else { Links::to_callers(&nodes) };
+        let reach = match contexts.structure() {
+            Structure::Ksf { k } | Structure::Kccf { k: Some(k) } => k.get() as usize,
+            _ => usize::MAX,
+        };
+        Some(ContextIndex { nodes, links, reach })
     }
 
     /// Calls of a chain that contexts reach back.
@@ -80,23 +104,31 @@ impl ContextIndex {
     }
 
     pub fn levels(&self, site: CallSiteId, chain: &[CallSiteId]) -> Levels {
+        let count = chain.len().min(self.reach) + 1;
         let mut levels: FxHashMap<FuncId, Vec<f64>> = FxHashMap::default();
-        for &id in self.by_site.get(&site).into_iter().flatten() {
-            let Some(callee) = self.nodes[id].callee.expand() else { continue };
-            let weights = levels.entry(callee).or_insert_with(|| vec![0.0; chain.len().min(self.reach) + 1]);
-            match &self.links {
-                Links::Callers => {
-                    let known = self.common(id, chain).min(weights.len() - 1);
-                    weights[..=known].iter_mut().for_each(|weight| *weight += self.nodes[id].weight);
+        let mut add = |level: usize, callee, weight| {
+            levels.entry(callee).or_insert_with(|| vec![0.0; count])[level] += weight;
+        };
+        match &self.links {
+            Links::Callers(sites) => {
+                let mut sites = sites.lock().unwrap_or_else(|e| e.into_inner());
+                let mut outwards = chain.iter().rev().take(count - 1);
+                let mut at = sites.get_mut(&site);
+                for level in 0..count {
+                    let Some(behind) = at else { break };
+                    behind.weights.iter().for_each(|&(callee, weight)| add(level, callee, weight));
+                    at = outwards.next().and_then(|&site| behind.next(&self.nodes, site));
                 }
-                Links::Callees { children } => {
-                    let mut nodes = vec![id];
-                    let outwards = [None].into_iter().chain(chain.iter().rev().map(Some));
-                    for (weight, site) in weights.iter_mut().zip(outwards) {
+            }
+            Links::Callees { roots, children } => {
+                for &root in roots.get(&site).into_iter().flatten() {
+                    let Some(callee) = self.nodes[root].callee.expand() else { continue };
+                    let mut nodes = vec![root];
+                    for (level, site) in [None].into_iter().chain(chain.iter().rev().map(Some)).take(count).enumerate() {
                         if let Some(&site) = site {
                             nodes = nodes.iter().flat_map(|&node| children.get(&(node, site)).into_iter().flatten()).copied().collect();
                         }
-                        *weight += nodes.iter().map(|&node| self.nodes[node].weight).sum::<f64>();
+                        add(level, callee, nodes.iter().map(|&node| self.nodes[node].weight).sum::<f64>());
                     }
                 }
             }
@@ -105,17 +137,28 @@ impl ContextIndex {
         levels.sort_unstable_by_key(|&(callee, _)| callee);
         levels
     }
+}
 
-    /// How many calls of the chain, counted outwards, lead to a node.
-    fn common(&self, node: ContextId, chain: &[CallSiteId]) -> usize {
-        let mut at = node;
-        let is_next = |&&site: &&CallSiteId| match self.nodes[at].parent.expand() {
-            Some(parent) if self.nodes[parent].site.expand() == Some(site) => {
-                at = parent;
-                true
+impl Links {
+    fn to_callers(nodes: &PrimaryMap<ContextId, Node>) -> Links {
+        let mut sites: FxHashMap<CallSiteId, Behind> = FxHashMap::default();
+        for (id, node) in nodes.iter().filter(|(_, node)| node.weight > 0.0) {
+            let Some(site) = node.site.expand() else { continue };
+            sites.entry(site).or_default().push(nodes, Member { context: id, outermost: id });
+        }
+        Links::Callers(Arc::new(Mutex::new(sites)))
+    }
+
+    fn to_callees(nodes: &PrimaryMap<ContextId, Node>) -> Links {
+        let (mut roots, mut children): (FxHashMap<_, Vec<_>>, FxHashMap<_, Vec<_>>) = Default::default();
+        for (id, node) in nodes {
+            let Some(site) = node.site.expand() else { continue };
+            match node.parent.expand() {
+                Some(parent) => children.entry((parent, site)).or_default().push(id),
+                None if node.weight > 0.0 => roots.entry(site).or_default().push(id),
+                None => {}
             }
-            _ => false,
-        };
-        chain.iter().rev().take_while(is_next).count()
+        }
+        Links::Callees { roots, children }
     }
 }
