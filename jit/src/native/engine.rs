@@ -403,6 +403,17 @@ impl Engine {
         self.versions().out_of_use.bytes()
     }
 
+    /// Bytes of code of this level that is not retired. Looks at all code there is.
+    pub fn bytes_in_use(&self, level: Level) -> u64 {
+        let out_of_use = &self.versions().out_of_use;
+        let mut bytes = 0;
+        self.tables.each(|version| {
+            let counts = version.level == level && !out_of_use.contains(version.start);
+            bytes += if counts { u64::from(version.len) } else { 0 };
+        });
+        bytes
+    }
+
     fn resolve(&self, name: &UserExternalName) -> u64 {
         match name.namespace {
             namespace::STUB => self.thunks.stub(Stub::ALL[name.index as usize]),

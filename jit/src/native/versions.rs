@@ -71,6 +71,10 @@ impl OutOfUse {
         self.bytes -= version.map_or(0, |version| u64::from(version.len));
     }
 
+    pub fn contains(&self, entry: u64) -> bool {
+        self.versions.contains_key(&entry)
+    }
+
     /// Of their code.
     pub fn bytes(&self) -> u64 {
         self.bytes

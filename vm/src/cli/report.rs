@@ -63,12 +63,15 @@ fn inlining_rows<'a>(out: &mut String, decisions: impl Iterator<Item = &'a Inlin
 #[cfg(feature = "native")]
 fn native_rows(out: &mut String, tier: &Tier) {
     let Tier::Native(engine) = tier else { return };
-    let stats = engine.inner().stats();
+    let engine = engine.inner();
+    let stats = engine.stats();
     let compiled = stats.compiled();
     row(out, "native.functions", &compiled.versions.to_string(), "functions compiled to machine code");
     row(out, "native.compile", &millis(compiled.nanos), "time in Cranelift and its lowering");
     row(out, "native.code", &bytes(stats.code_bytes), "machine code");
-    row(out, "native.retired", &bytes(engine.inner().retired_bytes()), "of it, code that was replaced and is not freed yet");
+    row(out, "native.retired", &bytes(engine.retired_bytes()), "of it, code that was replaced and is not freed yet");
+    let optimized = engine.bytes_in_use(jit::native::Level::Optimized);
+    row(out, "native.optimized", &bytes(optimized), "of it, optimized code in use");
     row(out, "native.freed", &stats.freed.to_string(), "pieces of code that were replaced and are freed");
     row(out, "native.tables", &bytes(stats.table_bytes), "tables that describe it: traps, frames, positions");
 }

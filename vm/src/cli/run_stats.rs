@@ -62,6 +62,9 @@ pub struct CodeStats {
     /// Of it, what was replaced and is not freed yet.
     #[serde(default)]
     pub retired_bytes: u64,
+    /// What the optimizer made and is in use; `None` from builds that did not tell.
+    #[serde(default)]
+    pub optimized_bytes: Option<u64>,
     /// Tables that describe it.
     pub table_bytes: u64,
 }
@@ -136,10 +139,12 @@ impl IterationStats {
 #[cfg(feature = "native")]
 fn code(tier: &Tier) -> Option<CodeStats> {
     let Tier::Native(engine) = tier else { return None };
-    let (stats, retired_bytes) = (engine.inner().stats(), engine.inner().retired_bytes());
+    let engine = engine.inner();
+    let (stats, retired_bytes) = (engine.stats(), engine.retired_bytes());
+    let optimized_bytes = Some(engine.bytes_in_use(jit::native::Level::Optimized));
     let jit::native::Compiled { versions, nanos } = stats.compiled();
     let jit::native::Stats { code_bytes, table_bytes, .. } = stats;
-    Some(CodeStats { functions: versions, compile_ns: nanos, code_bytes, retired_bytes, table_bytes })
+    Some(CodeStats { functions: versions, compile_ns: nanos, code_bytes, retired_bytes, optimized_bytes, table_bytes })
 }
 
 #[cfg(not(feature = "native"))]

@@ -5,7 +5,7 @@ use super::outcome::{ProgramResult, Report, TimeResult, ValueResult};
 use super::phases::Phase;
 
 const COLUMNS: &str = "program,arguments,axis,value,baseline,rounds,iterations,phase,time,median,low_quartile,high_quartile,\
-     speedup,speedup_low,speedup_high,verdict,warm_up,compile,code_bytes,inlined,calls,calls_removed_percent,instructions,l1i_misses";
+     speedup,speedup_low,speedup_high,verdict,warm_up,compile,code_bytes,optimized_bytes,inlined,calls,calls_removed_percent,instructions,l1i_misses";
 
 pub fn csv(report: &Report) -> String {
     let mut text = COLUMNS.to_owned() + "\n";
@@ -42,6 +42,7 @@ fn line(report: &Report, program: &ProgramResult, value: &ValueResult, time: &Ti
         known(value.warm_up.map(|warm_up| warm_up.iterations)),
         value.compile_seconds.to_string(),
         known(value.code_bytes),
+        known(value.optimized_bytes),
         known(value.inlined),
         known(value.calls),
         known(value.calls_removed_percent),

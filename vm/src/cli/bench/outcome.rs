@@ -66,6 +66,8 @@ pub struct ValueResult {
     /// In the optimizer and the code generator.
     pub compile_seconds: f64,
     pub code_bytes: Option<f64>,
+    /// What the optimizer made of it.
+    pub optimized_bytes: Option<f64>,
     /// Calls in the code that the optimizer inlined.
     pub inlined: Option<f64>,
     /// Calls that were made, from one run of its own; `None` on the adaptive tier.
@@ -191,6 +193,7 @@ impl ValueResult {
             warm_up: (setup.iterations.get() > 1).then_some(warm_ups[1]),
             compile_seconds: median(samples, |s| Some(s.compile)).unwrap_or(0.0),
             code_bytes: median(samples, |s| s.code),
+            optimized_bytes: median(samples, |s| s.optimized),
             inlined: median(samples, |s| s.inlined),
             calls,
             calls_removed_percent: calls.zip(measured.calls[setup.baseline]).filter(|_| value != setup.baseline).and_then(removed),
@@ -245,6 +248,15 @@ impl Report {
     /// That some program has.
     pub fn mean(&self, value: &str, phase: Phase, time: Time) -> Option<&Mean> {
         self.means.iter().find(|mean| mean.value == value && (mean.phase, mean.time) == (phase, time))
+    }
+
+    /// Of a value to the baseline's: the geometric mean over the programs; `None` where one has no such size, or none at all of it.
+    pub fn relative_size(&self, value: &str, size: fn(&ValueResult) -> Option<f64>) -> Option<f64> {
+        let of =
+            |program: &ProgramResult, name: &str| size(program.values.iter().find(|value| value.value == name)?).filter(|&size| size > 0.0);
+        let log = |program| Some((of(program, value)? / of(program, &self.baseline)?).ln());
+        let logs: Option<Vec<f64>> = self.programs.iter().map(log).collect();
+        logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 }
 

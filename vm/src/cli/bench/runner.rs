@@ -28,6 +28,8 @@ pub struct Sample {
     pub compile: f64,
     /// Bytes of what was in use at the end; `None` where nothing became machine code.
     pub code: Option<f64>,
+    /// What the optimizer made of it.
+    pub optimized: Option<f64>,
     /// Calls that the optimizer inlined; `None` where there is no optimizer.
     pub inlined: Option<f64>,
 }
@@ -90,6 +92,7 @@ impl<'a> Runner<'a> {
             counts,
             compile: nanos(stats.compile_ns()),
             code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
+            optimized: stats.code.as_ref().and_then(|code| code.optimized_bytes).map(|bytes| bytes as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
         };
         Ok((run.stdout, sample))

@@ -5,6 +5,10 @@ use super::outcome::{ProgramResult, Report, Speedup, ValueResult};
 use super::phases::{Phase, Time};
 use super::rounds::Stopped;
 
+/// Titles of columns that have a mean.
+const CODE: &str = "code KiB";
+const OPTIMIZED: &str = "optimized KiB";
+
 /// A column: its title, and whether it is aligned to the right.
 struct Column {
     title: String,
@@ -137,7 +141,8 @@ fn grid(report: &Report) -> Grid {
     add(iterated, "first: wall ms", |value| value.time(Phase::First, Time::Wall).map_or(String::new(), |time| millis(time.median)));
     add(iterated, "speedup of the first", |value| shown(value.time(Phase::First, Time::Wall).and_then(|time| time.speedup)));
     add(true, "compile ms", |value| millis(value.compile_seconds));
-    add(has(|value| value.code_bytes.is_some()), "code KiB", |value| number(value.code_bytes.map(|bytes| bytes / 1024.0), 1));
+    add(has(|value| value.code_bytes.is_some()), CODE, |value| kib(value.code_bytes));
+    add(has(|value| value.optimized_bytes != value.code_bytes), OPTIMIZED, |value| kib(value.optimized_bytes));
     add(has(|value| value.inlined.is_some()), "inlined", |value| number(value.inlined, 0));
     add(has(|value| value.calls.is_some()), "calls", |value| value.calls.map_or(String::new(), grouped));
     add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value| percent(value.calls_removed_percent));
@@ -165,6 +170,8 @@ fn grid(report: &Report) -> Grid {
             vec!["geometric mean".into(), value.clone(), String::new(), speedup(phase, Time::Wall), speedup(phase, Time::Cpu), verdict];
         row.extend(columns[row.len()..].iter().map(|column| match column.title.as_str() {
             "speedup of the first" => speedup(Phase::First, Time::Wall),
+            CODE => times(report.relative_size(value, |value| value.code_bytes)),
+            OPTIMIZED => times(report.relative_size(value, |value| value.optimized_bytes)),
             _ => String::new(),
         }));
         rows.push(row);
@@ -187,6 +194,14 @@ fn millis(seconds: f64) -> String {
 
 fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
+fn kib(bytes: Option<f64>) -> String {
+    number(bytes.map(|bytes| bytes / 1024.0), 1)
+}
+
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or(String::new(), |ratio| format!("{ratio:.2} ×"))
 }
 
 fn percent(value: Option<f64>) -> String {
