@@ -3,7 +3,7 @@
 //! In: a profiler whose ledger grows while the program runs; perhaps an earlier profile, which serves until there is enough of the run's own. Out: oracles, each with a profile that does not change any more ([`Policy`]).
 //!
 //! The ledger is locked while what it holds is copied, during which the organizer waits: so that is done not often, and never for more than a twentieth of the time. A profile that nobody else reads is begun anew every second, so that it
-//! shows the program's present phase; what was collected before serves until the new one has enough samples.
+//! shows the program's present phase; what was collected before serves until the new one has enough samples. Once nothing was compiled for the time of a whole profile, samples and profiles come at a slower pace, until something is.
 //! Invariant: whatever becomes of the profile, there is an oracle.
 
 use super::controller::{Newer, Policy};
@@ -11,14 +11,14 @@ use crate::runtime::profiling::Profiler;
 use profiler::collect::Weights;
 use profiler::oracle::{Fallback, Kind, Oracle, ProfileView};
 use profiler::profile::{Meta, Profile};
-use profiler::tuning::INLINE_LEAST_SAMPLES;
+use profiler::tuning::{BESIDE_SETTLED, INLINE_LEAST_SAMPLES};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// From one look at the ledger to the next, at least; and so many times what the last look took.
 const PAUSE: Duration = Duration::from_millis(20);
 const SPARE: u32 = 20;
-/// After which a profile is begun anew.
+/// After which a profile is begun anew, at the usual pace.
 const AGE: Duration = Duration::from_secs(1);
 
 /// See the [module](self).
@@ -33,6 +33,10 @@ pub struct Guide {
     samples: u64,
     /// The last look at the ledger: when it ended, and how long it took.
     looked: Option<(Instant, Duration)>,
+    /// Times as slow as usual.
+    pace: u32,
+    /// Something was compiled since what is collected now was begun.
+    is_asked: bool,
     /// The oracle is newer than what [`Policy::newer`] has given, and its profile was collected in this time.
     news: Option<Duration>,
 }
@@ -46,7 +50,7 @@ impl Guide {
     pub fn new(kind: Kind, profiler: Arc<Profiler>, earlier: ProfileView) -> Option<Guide> {
         let now = Instant::now();
         let oracle = oracle(kind, earlier)?;
-        Some(Guide { profiler, kind, oracle, started: now, begun: now, samples: 0, looked: None, news: None })
+        Some(Guide { profiler, kind, oracle, started: now, begun: now, samples: 0, looked: None, pace: 1, is_asked: false, news: None })
     }
 
     fn refresh(&mut self) {
@@ -76,13 +80,21 @@ impl Guide {
         }
         self.samples = samples;
         let (calls, program, time) = (collected.total() as u64, ledger.program.clone(), now - self.begun);
-        if self.profiler.is_read_at_the_end() || time < AGE {
+        if self.profiler.is_read_at_the_end() || time < AGE * self.pace {
             return Some((ledger.collector.profile(Meta::default(), program, calls).ok()?, time));
         }
         let old = std::mem::replace(&mut ledger.collector, options.collector().ok()?);
         drop(ledger);
         (self.begun, self.samples) = (now, 0);
+        self.set_pace(if self.is_asked { 1 } else { BESIDE_SETTLED });
+        self.is_asked = false;
         Some((old.profile(Meta::default(), program, calls).ok()?, time))
+    }
+
+    fn set_pace(&mut self, pace: u32) {
+        self.pace = pace;
+        #[cfg(feature = "native")]
+        self.profiler.windows().iter().for_each(|windows| windows.set_rarer(pace));
     }
 
     /// The profile says how many calls there were, not only how they are distributed.
@@ -93,6 +105,8 @@ impl Guide {
 
 impl Policy for Guide {
     fn oracle(&mut self) -> Arc<dyn Oracle> {
+        self.is_asked = true;
+        self.set_pace(1);
         self.refresh();
         self.oracle.clone()
     }
@@ -183,6 +197,26 @@ mod tests {
         assert_eq!(targets(&mut guide), [1], "the one before serves");
         calls(&profiler, 2, 200);
         assert_eq!(targets(&mut guide), [2]);
+    }
+
+    #[test]
+    fn samples_come_rarer_once_a_whole_profile_led_to_nothing_new() {
+        let profiler = profiler(Reader::Compiler);
+        let mut guide = Guide::new(Kind::CostBenefit, profiler.clone(), ProfileView::default()).unwrap();
+        let look = |guide: &mut Guide, age: Duration| {
+            guide.looked = None;
+            guide.begun -= age;
+            calls(&profiler, 1, 1000);
+            _ = guide.newer();
+            guide.pace
+        };
+        targets(&mut guide);
+        assert_eq!(look(&mut guide, 2 * AGE), 1, "something was compiled in this time");
+        assert_eq!(look(&mut guide, AGE / 2), 1);
+        assert_eq!(look(&mut guide, AGE / 2), BESIDE_SETTLED);
+        assert_eq!((look(&mut guide, 2 * AGE), guide.samples), (BESIDE_SETTLED, 1000), "the profile goes on for longer");
+        targets(&mut guide);
+        assert_eq!(guide.pace, 1, "something is compiled again");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! for its caller, too: what is worth compiling is the outermost function that takes it in. So does a tick at an entry, which came before the call ([`reach`]).
 //! Invariant: a pure state machine without a clock.
 
+use super::RARER;
 use jit::ir::{Block, FuncId};
 use jit::opt::Entry;
 use rustc_hash::FxHashMap;
@@ -135,8 +136,9 @@ pub struct Model {
     settled: FxHashMap<(FuncId, Block), bool>,
     /// Ticks in which baseline calls were seen, by their frames.
     calls: FxHashMap<(u64, FuncId), u32>,
-    /// Nanoseconds between ticks, unless it is calm: then there are more, but nobody waits for what they would count for.
+    /// Nanoseconds between ticks, unless it is calm: then it is [`RARER`] times as long.
     tick: f64,
+    /// So often has this time passed.
     ticks: u32,
     /// Up to [`CALM`].
     calm: u32,
@@ -157,7 +159,8 @@ impl Model {
     /// A thread's frames at a tick, innermost first. Says whether one of its calls stands in a loop for which there is code.
     pub fn tick(&mut self, frames: &[Seen], facts: &dyn Facts) -> bool {
         let Some(top) = frames.first() else { return false };
-        let tick = self.tick;
+        let passed = if self.is_calm() { RARER } else { 1 };
+        let tick = self.tick * f64::from(passed);
         self.program.add(tick);
         let state = self.funcs.entry(top.func).or_default();
         match top.code {
@@ -170,10 +173,12 @@ impl Model {
         }
         let is_optimized = frames[..=reach].iter().all(|frame| frame.code == Code::Optimized);
         self.calm = if is_optimized { CALM.min(self.calm + 1) } else { self.calm.saturating_sub(STIR) };
-        let waits = self.look_for_loops(frames, reach);
-        self.ticks += 1;
-        if self.ticks.is_multiple_of(ROUND) {
-            self.decay();
+        let waits = self.look_for_loops(frames, reach, tick);
+        for _ in 0..passed {
+            self.ticks += 1;
+            if self.ticks.is_multiple_of(ROUND) {
+                self.decay();
+            }
         }
         waits
     }
@@ -181,7 +186,7 @@ impl Model {
     /// Of the first frames up to `reach`, which would take in what runs, the loops count that they stand in: the others' would wait in optimized code as they do now. For the rest of its call the code of a loop is also that of the loops around it.
     ///
     /// A loop at whose poll a thread stands is left at once. One that waits for what it calls is so when that returns, which may be soon or never, and asking costs time at every poll until then: so each such call is asked for less and less often.
-    fn look_for_loops(&mut self, frames: &[Seen], reach: usize) -> bool {
+    fn look_for_loops(&mut self, frames: &[Seen], reach: usize, tick: f64) -> bool {
         let mut waits = false;
         for (depth, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.code == Code::Baseline) {
             let Some(block) = frame.at.in_loop() else { continue };
@@ -189,7 +194,7 @@ impl Model {
             *seen += 1;
             let is_long = *seen >= LONG;
             if depth <= reach && (depth == 0 || is_long) {
-                self.loops.entry((frame.func, block)).or_default().add(self.tick);
+                self.loops.entry((frame.func, block)).or_default().add(tick);
             }
             let is_due = is_long && (depth == 0 || seen.is_power_of_two());
             waits |= is_due && self.settled.get(&(frame.func, block)) == Some(&true);
@@ -494,14 +499,26 @@ mod tests {
 
     #[test]
     fn evidence_fades() {
+        let after = |pause: u64| {
+            let mut model = Model::new(MILLISECOND);
+            (0..40).for_each(|i| _ = model.tick(&[frame(99, i)], &sizes()));
+            assert_eq!(model.next(&sizes()), None, "990 units cost 30 ms");
+            (0..pause).for_each(|i| _ = model.tick(&[optimized(frame(98, 100 + i))], &sizes()));
+            // Compiling turns out to be cheap.
+            model.done(start(98), 0.0, std::iter::empty(), &sizes());
+            model.next(&sizes())
+        };
+        assert_eq!(after(0), Some(start(99)));
+        assert_eq!(after(400), None);
+    }
+
+    #[test]
+    fn ticks_that_come_rarer_stand_for_more_time() {
         let mut model = Model::new(MILLISECOND);
-        (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
-        for i in 0..400 {
-            // A function too large to pay.
-            model.tick(&[optimized(frame(99, 10 + i))], &sizes());
-        }
-        (0..2).for_each(|i| _ = model.tick(&[frame(10, i)], &sizes()));
-        assert_eq!(model.next(&sizes()), None);
+        (0..u64::from(CALM)).for_each(|i| _ = model.tick(&[optimized(frame(98, i))], &sizes()));
+        assert!(model.is_calm() && model.next(&sizes()).is_none());
+        model.tick(&[frame(10, 0)], &sizes());
+        assert_eq!(model.next(&sizes()), Some(start(10)), "8 ms, of which 5 are saved");
     }
 
     /// What a function costs is never so much that it does not pay in the end.

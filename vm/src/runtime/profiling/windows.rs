@@ -18,7 +18,7 @@ use crate::runtime::safepoint::{Tick, Ticks};
 use profiler::samplers::Random;
 use profiler::tuning;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Whether calls are counted now, and how fast they come.
@@ -29,18 +29,25 @@ pub struct Windows {
     pace: AtomicU64,
     /// What a window stands for whose thread has seen none before: bits of a [`f64`].
     share: AtomicU64,
+    /// Windows that go by time alone come so many times rarer.
+    rarer: AtomicU32,
 }
 
 /// Open: a program begins with code that counts.
 impl Default for Windows {
     fn default() -> Windows {
-        Windows { is_open: AtomicBool::new(true), pace: AtomicU64::new(0), share: AtomicU64::new(1f64.to_bits()) }
+        Windows { is_open: AtomicBool::new(true), pace: AtomicU64::new(0), share: AtomicU64::new(1f64.to_bits()), rarer: AtomicU32::new(1) }
     }
 }
 
 impl Windows {
     pub fn is_open(&self) -> bool {
         self.is_open.load(Relaxed)
+    }
+
+    /// From the next window on, those that go by time alone come so many times as rarely as at the beginning.
+    pub fn set_rarer(&self, times: u32) {
+        self.rarer.store(times, Relaxed);
     }
 
     /// For how many times its own length a window stands, at a random time of a thread that has just begun.
@@ -165,8 +172,8 @@ impl Ticks for Schedule {
         let is_open = self.windows().is_open();
         if self.is_beside() {
             let part = tuning::BESIDE_PART * self.started.elapsed().as_nanos() as f64;
-            let nanos = if is_open { tuning::BESIDE_LENGTH } else { (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) };
-            return self.about(nanos);
+            let gap = (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed));
+            return self.about(if is_open { tuning::BESIDE_LENGTH } else { gap });
         }
         match (is_open, self.excess() > 1.0) {
             (true, true) => self.about(tuning::WINDOW_LENGTH),
