@@ -13,6 +13,7 @@ mod iterations;
 mod jobs;
 mod long_loop;
 mod peers;
+mod phases;
 mod polls;
 mod process;
 mod profile;
@@ -54,6 +55,8 @@ enum What {
     Jobs(jobs::Options),
     /// How soon one long loop in `main` runs at optimized speed on the adaptive tier
     LongLoop(long_loop::Options),
+    /// What the adaptive tier compiles while phases follow each other fast
+    Phases(phases::Options),
     /// What each pass of the optimizer buys: each benchmark sample with all passes and with one of them left out
     Ablation(ablation::Options),
     /// Compile time of the optimizing tier against the baseline tier's
@@ -83,6 +86,7 @@ fn main() -> std::process::ExitCode {
         What::Peers(options) => peers::run(&options),
         What::Jobs(options) => jobs::run(&options),
         What::LongLoop(options) => long_loop::run(&options),
+        What::Phases(options) => phases::run(&options),
         What::RecordTraces(options) => record_traces::run(&options),
         What::Events(options) => events::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
