@@ -4,13 +4,13 @@
 //! compiles once. What is bounded is no more after four times the phases.
 
 use crate::{process, stats};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 #[derive(clap::Args)]
 pub struct Options {
     /// Milliseconds that a phase lasts, one table row each
-    #[arg(long, value_delimiter = ',', default_value = "5,50,500")]
+    #[arg(long, value_delimiter = ',', default_value = "5,50,500", value_parser = clap::value_parser!(u32).range(1..))]
     phases: Vec<u32>,
     /// Of the shorter runs
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
@@ -63,26 +63,23 @@ pub fn run(options: &Options) -> Result<(), String> {
 
 fn one(tier: &str, length: u32, seconds: u32) -> Result<Run, String> {
     let file = std::env::temp_dir().join(format!("phases-{}.json", std::process::id()));
-    let phases = (seconds * 1000).div_ceil(length.max(1));
+    let phases = (seconds * 1000).div_ceil(length);
     let mut command = Command::new(process::vm()?);
     command.args(["run", "--tier", tier, "--stats-out"]).arg(&file).arg(program());
     let run = process::run(command.args(["--", &length.to_string(), &phases.to_string()]));
-    let told = read(&file);
+    let stats = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()));
     // Nothing is lost where it stays.
     let _ = std::fs::remove_file(&file);
     let work = run?.stdout.split(' ').next().and_then(|rounds| rounds.parse().ok());
-    let mut told = told?;
-    told.work = work.ok_or("phases.lang did not say what it has done")?;
-    Ok(told)
+    told(&stats?, work.ok_or("phases.lang did not say what it has done")?)
 }
 
 fn program() -> PathBuf {
     process::root().join("benches/programs/phases.lang")
 }
 
-fn read(file: &Path) -> Result<Run, String> {
-    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let stats: serde_json::Value = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+fn told(stats: &str, work: f64) -> Result<Run, String> {
+    let stats: serde_json::Value = serde_json::from_str(stats).map_err(|e| format!("statistics: {e}"))?;
     let number =
         |path: &str| stats.pointer(path).and_then(serde_json::Value::as_f64).ok_or_else(|| format!("the statistics have no {path}"));
     Ok(Run {
@@ -90,6 +87,6 @@ fn read(file: &Path) -> Result<Run, String> {
         compile_ms: (number("/code/compile_ns")? + number("/optimizer/time_ns")?) / 1e6,
         optimized_kib: number("/code/optimized_bytes")? / 1024.0,
         retired_kib: number("/code/retired_bytes")? / 1024.0,
-        work: 0.0,
+        work,
     })
 }
