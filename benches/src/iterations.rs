@@ -28,7 +28,7 @@ pub fn nanoseconds(stderr: &str, expected: u32) -> Result<Vec<f64>, String> {
 }
 
 /// Number and nanoseconds of a line about an iteration.
-fn iteration(line: &str) -> Option<(usize, f64)> {
+pub fn iteration(line: &str) -> Option<(usize, f64)> {
     let (number, nanos) = line.strip_prefix("iteration ")?.strip_suffix(" ns")?.split_once(": ")?;
     // A clock that did not advance would make a ratio infinite.
     Some((number.parse().ok()?, nanos.parse::<u64>().ok()?.max(1) as f64))

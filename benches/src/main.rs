@@ -21,6 +21,7 @@ mod record_traces;
 mod startup;
 mod suite;
 mod traces;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use measure::stats;
@@ -72,6 +73,8 @@ enum What {
     Accuracy(accuracy::Options),
     /// Accuracy and overhead of profiling running programs
     Profile(profile::Options),
+    /// What profiling costs while it goes on, against the times between in which it rests
+    Turns(turns::Options),
     /// Sampling bias on the two examples of TACO'15, in several runs
     Bias(bias::Options),
 }
@@ -91,6 +94,7 @@ fn main() -> std::process::ExitCode {
         What::Events(options) => events::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
         What::Profile(options) => profile::run(&options),
+        What::Turns(options) => turns::run(&options),
         What::Bias(options) => bias::run(&options),
     };
     match result {

@@ -12,7 +12,7 @@ pub mod subject;
 mod sweep;
 mod table;
 
-use crate::suite::{Benchmark, SUITE};
+use crate::suite::{self, Benchmark};
 use clap::ValueEnum;
 use measure::Row;
 use modes::Mode;
@@ -109,12 +109,8 @@ fn check(rows: &[Row], fails: bool) -> Result<(), String> {
 
 fn benchmarks(options: &Options) -> Result<Vec<&'static Benchmark>, String> {
     let few = options.only.is_empty() && (options.quick || !options.sweep.is_empty());
-    let only: Vec<&str> = if few { FEW.to_vec() } else { options.only.iter().map(String::as_str).collect() };
-    if let Some(name) = only.iter().find(|name| !SUITE.iter().any(|b| b.name == **name)) {
-        let names: Vec<&str> = SUITE.iter().map(|b| b.name).collect();
-        return Err(format!("no sample {name:?}; there are {}", names.join(", ")));
-    }
-    Ok(SUITE.iter().filter(|b| only.is_empty() || only.contains(&b.name)).collect())
+    let few = if few { FEW.map(String::from).to_vec() } else { vec![] };
+    suite::chosen(if few.is_empty() { &options.only } else { &few })
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {

@@ -17,6 +17,15 @@ pub static SUITE: LazyLock<Vec<Benchmark>> = LazyLock::new(|| {
     lines.filter_map(benchmark).collect()
 });
 
+/// Those of the set that are named, or all if none is.
+pub fn chosen(only: &[String]) -> Result<Vec<&'static Benchmark>, String> {
+    if let Some(name) = only.iter().find(|name| !SUITE.iter().any(|b| b.name == name.as_str())) {
+        let names: Vec<&str> = SUITE.iter().map(|b| b.name).collect();
+        return Err(format!("no sample {name:?}; there are {}", names.join(", ")));
+    }
+    Ok(SUITE.iter().filter(|b| only.is_empty() || only.iter().any(|name| name == b.name)).collect())
+}
+
 fn benchmark(line: &'static str) -> Option<Benchmark> {
     let (file, args) = line.split_once(' ')?;
     Some(Benchmark { name: file.strip_suffix(".lang")?, args: args.split_whitespace().collect() })

@@ -57,6 +57,7 @@ fn start(parameters: Parameters) -> Run {
         max_nodes: 1000,
         time: Time::Real,
         counting: Counting::Always,
+        rest: None,
         seed: 1,
     };
     let profiler = Arc::new(Profiler::new(options, names::program(&module, &map)).unwrap());

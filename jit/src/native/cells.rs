@@ -48,7 +48,11 @@ impl EntryCells {
         let slots = self.slots[func].iter().map(|&(descriptor, slot)| descriptor.wrapping_add_signed(side.slot_offset(slot).into()));
         for address in [self.address(func, side)].into_iter().chain(slots) {
             // SAFETY: inside the pages, or a slot of a virtual table in the class table, writable by the contract of `Addresses`; by the module's invariant.
-            unsafe { &*(address as *const AtomicU64) }.store(entry, Ordering::Release);
+            let cell = unsafe { &*(address as *const AtomicU64) };
+            // A store takes the line from the processors that call through it, whatever it stores.
+            if cell.load(Ordering::Relaxed) != entry {
+                cell.store(entry, Ordering::Release);
+            }
         }
     }
 

@@ -23,6 +23,7 @@ pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
         max_nodes: MAX_NODES,
         time: Time::Real,
         counting: Counting::Always,
+        rest: None,
         seed: 1,
     };
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
@@ -38,6 +39,7 @@ pub fn guiding(program: Program) -> Result<Arc<Profiler>, String> {
         max_nodes: MAX_NODES,
         time: Time::Real,
         counting: Counting::Beside,
+        rest: None,
         seed: 1,
     };
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())

@@ -4,7 +4,7 @@
 
 use super::args::TierArg;
 use super::run::Tier;
-use super::sampling::{ModeArg, SamplingArgs, TriggerArg};
+use super::sampling::{ModeArg, SamplingArgs, TriggerArg, parse_length};
 #[cfg(feature = "native")]
 use crate::runtime::profiling::Stacks;
 use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
@@ -24,6 +24,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Contexts of a profile that is for the compiler alone: those of a second, of which it looks for the hot ones.
 #[cfg(feature = "native")]
@@ -42,6 +43,9 @@ pub struct LiveArgs {
     /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows, with --tier adaptive in short ones whose code inlines nothing
     #[arg(long, value_enum, value_name = "WHEN")]
     pub counting: Option<CountingArg>,
+    /// Profile and rest in turns of so long each, such as 200ms, and say so on stderr: what iterations take longer in turns of the one kind is what the profile costs. Where calls are counted in windows
+    #[arg(long, value_name = "TIME", value_parser = parse_turn)]
+    pub rest: Option<Duration>,
     /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
     #[arg(long, value_name = "OUT")]
     pub profile_out: Option<PathBuf>,
@@ -92,6 +96,7 @@ impl LiveArgs {
             let stray = stray
                 .or(self.profile_out.is_some().then_some("--profile-out"))
                 .or(self.counting.is_some().then_some("--counting"))
+                .or(self.rest.is_some().then_some("--rest"))
                 .or((self.clock == ClockArg::Calls).then_some("--clock"));
             return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
         };
@@ -113,7 +118,7 @@ impl LiveArgs {
     pub fn exhaustive(&self) -> LiveArgs {
         let SamplingArgs { seed, structure, k, max_nodes, .. } = self.sampling;
         let sampling = SamplingArgs { profile: Some(ModeArg::Exhaustive), seed, structure, k, max_nodes, ..SamplingArgs::default() };
-        LiveArgs { sampling, counting: None, profile_out: None, ..self.clone() }
+        LiveArgs { sampling, counting: None, rest: None, profile_out: None, ..self.clone() }
     }
 
     /// Who takes the samples; `None` without a mode.
@@ -128,6 +133,7 @@ impl LiveArgs {
                 ClockArg::Calls => Time::Calls,
             },
             counting: self.when(mode, tier)?,
+            rest: self.rest,
             seed: self.sampling.seed,
             reader: Reader::Document,
         };
@@ -143,6 +149,7 @@ impl LiveArgs {
             max_nodes: GUIDING_NODES,
             time: Time::Real,
             counting: When::Beside,
+            rest: None,
             seed: self.sampling.seed,
             reader: Reader::Compiler,
         };
@@ -157,14 +164,18 @@ impl LiveArgs {
             && !matches!(self.sampling.interval, Some(Length::Time(_)));
         let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_machine_code();
         let windows = if tier.keeps_baseline_code() { When::Beside } else { When::Windows };
-        match self.counting {
-            Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".into()),
+        let when = match self.counting {
+            Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".to_string()),
             Some(CountingArg::Windows) if !can => {
-                Err("--counting windows goes with --clock real, without --profile-inlined, and not with --tier interp".into())
+                Err("--counting windows goes with --clock real, without --profile-inlined, and not with --tier interp".to_string())
             }
             Some(CountingArg::Windows) => Ok(windows),
             None if goes && can && mode == ModeArg::Adaptive => Ok(windows),
             Some(CountingArg::Always) | None => Ok(When::Always),
+        }?;
+        match self.rest {
+            Some(_) if when == When::Always => Err("--rest goes with calls that are counted in windows, as with --profile adaptive".into()),
+            _ => Ok(when),
         }
     }
 
@@ -185,6 +196,14 @@ impl LiveArgs {
             _ => mode.preset(),
         };
         self.sampling.parameters(preset)
+    }
+}
+
+/// A time in which something can happen.
+fn parse_turn(text: &str) -> Result<Duration, String> {
+    match parse_length(text)? {
+        Length::Time(time) if time >= Duration::from_millis(1) => Ok(time),
+        _ => Err("a time of 1ms or more is needed".into()),
     }
 }
 

@@ -273,7 +273,7 @@ fn name(mode: ModeArg) -> String {
 }
 
 /// Calls, or a time if there is a unit.
-fn parse_length(text: &str) -> Result<Length, String> {
+pub fn parse_length(text: &str) -> Result<Length, String> {
     let bad = || "a number of calls, or a time with one of the units ns, us, ms and s, is needed, such as 0.2ms".to_string();
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let seconds = match unit {

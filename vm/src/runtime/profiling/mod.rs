@@ -75,6 +75,8 @@ pub struct ProfileOptions {
     pub max_nodes: u32,
     pub time: Time,
     pub counting: Counting,
+    /// Where calls are counted in windows: windows come for so long, then none for as long, and so on.
+    pub rest: Option<Duration>,
     /// Of everything random.
     pub seed: u64,
     pub reader: Reader,

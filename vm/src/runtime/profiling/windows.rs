@@ -17,6 +17,7 @@ use crate::runtime::engine::Engine;
 use crate::runtime::safepoint::{Tick, Ticks};
 use profiler::samplers::Random;
 use profiler::tuning;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -100,6 +101,25 @@ pub fn share(before: u64, window: Counted) -> f64 {
     1.0 + before as f64 / (window.length as f64 - window.slowdown(before > 0)).max(1.0)
 }
 
+/// Times without any window, as long as the times between them, for measuring what windows cost: [`super::ProfileOptions::rest`].
+struct Rests {
+    turn: Duration,
+    is_resting: bool,
+}
+
+impl Rests {
+    /// How long the present rest still lasts, if there is one, after so much time. Says on stderr what has begun, for whoever measures; nothing is lost if nobody hears it.
+    fn left(&mut self, elapsed: Duration) -> Option<Duration> {
+        let turns = elapsed.as_nanos() / self.turn.as_nanos().max(1);
+        let is_resting = turns % 2 == 1;
+        if is_resting != self.is_resting {
+            self.is_resting = is_resting;
+            _ = writeln!(std::io::stderr(), "profiling {}", if is_resting { "rests" } else { "goes on" });
+        }
+        is_resting.then(|| self.turn.mul_f64((turns + 1) as f64).saturating_sub(elapsed))
+    }
+}
+
 /// When windows are open.
 pub struct Schedule {
     profiler: Arc<Profiler>,
@@ -112,12 +132,14 @@ pub struct Schedule {
     since: Instant,
     /// How long the last time between windows was.
     gap: Duration,
+    rests: Option<Rests>,
 }
 
 impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let now = Instant::now();
-        Schedule { profiler, engine, random, pace: 0.0, started: now, since: now, gap: Duration::ZERO }
+        let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
+        Schedule { profiler, engine, random, pace: 0.0, started: now, since: now, gap: Duration::ZERO, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -149,9 +171,20 @@ impl Schedule {
         };
     }
 
-    /// Times as many calls as may be counted.
-    fn excess(&self) -> f64 {
-        self.pace / tuning::WINDOW_CALLS
+    /// More calls than may be counted.
+    fn is_excessive(&self) -> bool {
+        self.pace > tuning::WINDOW_CALLS
+    }
+
+    /// From one window to the next, in nanoseconds: so long that counting and what each window takes besides are as large a part of the time as counting as many calls as may be counted.
+    fn gap(&self) -> u64 {
+        let cold = tuning::WINDOW_COLD / tuning::COUNT_COST / tuning::WINDOW_LENGTH as f64 * 1e9;
+        let excess = (self.pace + cold) / tuning::WINDOW_CALLS;
+        (tuning::WINDOW_LENGTH as f64 * (excess - 1.0).max(1.0)).min(tuning::WINDOW_GAP as f64) as u64
+    }
+
+    fn is_resting(&self) -> bool {
+        self.rests.as_ref().is_some_and(|rests| rests.is_resting)
     }
 
     fn begin(&mut self, is_open: bool) {
@@ -170,19 +203,20 @@ impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
         let is_open = self.windows().is_open();
+        let elapsed = self.started.elapsed();
+        if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
+            return if is_open { Duration::ZERO } else { left };
+        }
         if self.is_beside() {
-            let part = tuning::BESIDE_PART * self.started.elapsed().as_nanos() as f64;
+            let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
             let gap = (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed));
             return self.about(if is_open { tuning::BESIDE_LENGTH } else { gap });
         }
-        match (is_open, self.excess() > 1.0) {
-            (true, true) => self.about(tuning::WINDOW_LENGTH),
-            (true, false) => self.about(tuning::WINDOW_TURN),
-            (false, _) => {
-                let gap = (tuning::WINDOW_LENGTH as f64 * (self.excess() - 1.0).max(1.0)) as u64;
-                self.about(gap.min(tuning::WINDOW_GAP))
-            }
-        }
+        self.about(match (is_open, self.is_excessive()) {
+            (true, true) => tuning::WINDOW_LENGTH,
+            (true, false) => tuning::WINDOW_TURN,
+            (false, _) => self.gap(),
+        })
     }
 
     fn before(&mut self) -> Tick {
@@ -190,7 +224,7 @@ impl Ticks for Schedule {
             self.engine.complete_twins();
             self.engine.count_calls(true);
             self.begin(true);
-        } else if self.is_beside() || self.excess() > 1.0 {
+        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
             self.engine.complete_twins();
             self.begin(false);
         }
