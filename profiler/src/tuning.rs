@@ -65,9 +65,11 @@ knobs! {
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
     /// Calls a second that may be counted; beyond that, they are counted in windows.
-    WINDOW_CALLS: f64 = 10e6, "window-calls", "calls/s", "ours: counting so many costs 0.3 percent; one that goes over from code that does not count stands for as many as cost the same";
+    WINDOW_CALLS: f64 = 10e6, "window-calls", "calls/s", "ours: counting so many costs 0.4 percent; one that goes over from code that does not count stands for as many as cost the same";
     /// Length of a window in which calls are counted.
-    WINDOW_LENGTH: u64 = 300_000, "window-length", "ns", "ours: the more windows, the more phases of a program are met, but at its beginning a window finds the caches cold";
+    WINDOW_LENGTH: u64 = 200_000, "window-length", "ns", "ours: the more windows, the more phases of a program are met, but each costs something besides what it counts";
+    /// For how long threads run code that counts before a window begins.
+    WINDOW_WARM: u64 = 100_000, "window-warm", "ns", "ours: it takes so long until caches and predictions of branches have got used to code that counts; how slow a window is before is another thing in each part of a program";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.
@@ -87,11 +89,11 @@ knobs! {
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes.
-    COUNT_COST: f64 = 0.3, "count-cost", "ns", "ours: with the next two, between the best fits to the exact numbers of calls of fourteen samples on a slow and on a fast machine, baseline tier";
+    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: with the next one, the best fit to the exact numbers of calls of sixteen samples, baseline tier, in windows of 0.3 ms";
     /// What a call takes besides that goes over from code that does not count, in a window.
-    GO_OVER_COST: f64 = 1.2, "go-over-cost", "ns", "ours: the same fits";
-    /// What a window takes because it runs code that was not run just before it.
-    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: the same fits";
+    GO_OVER_COST: f64 = 1.5, "go-over-cost", "ns", "ours: the same fit";
+    /// What a window takes besides counting: its ticks, and code that was not run just before it.
+    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: so that fixed and counted costs are alike where a hundred million calls a second are made";
 
     /// What a call takes in code that does little else.
     CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";

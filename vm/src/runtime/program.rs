@@ -381,7 +381,7 @@ impl Runtime {
     }
 
     fn stop<R>(&self, thread: &Thread, f: impl FnOnce(&[*const Thread]) -> R) -> Option<R> {
-        let result = self.world.stop(thread, f);
+        let result = self.world.stop(thread, |threads| thread.aside(|| f(threads)));
         #[cfg(feature = "native")]
         thread.keep_adapting();
         result

@@ -243,6 +243,24 @@ impl Thread {
         }
     }
 
+    #[cfg(not(feature = "native"))]
+    pub fn aside<R>(&self, f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    /// Does what is no part of the program's own work, such as a collection: hardly any of these falls into a window of the profiler's, so with them the time between windows would stand for more calls than it has. On the thread itself.
+    #[cfg(feature = "native")]
+    pub fn aside<R>(&self, f: impl FnOnce() -> R) -> R {
+        // SAFETY: as above; the borrows end before and begin after `f`, which looks at the profiles of all threads.
+        let began = unsafe { (*self.profile.get()).as_ref().and_then(ThreadProfiler::leaves) };
+        let result = f();
+        if let Some(began) = began {
+            // SAFETY: as above.
+            unsafe { (*self.profile.get()).as_mut().expect("it was there before").returns(began) };
+        }
+        result
+    }
+
     /// Whether the next calls are counted. On the thread itself.
     #[cfg(feature = "native")]
     fn count_calls(&self, counts: bool) {

@@ -8,7 +8,7 @@ use super::packet::Packet;
 use super::path::{Code, Position};
 use super::queue::Message;
 use super::thread::ThreadProfiler;
-use super::{CALL, Ledger, Profiler, Time};
+use super::{CALL, Ledger, Profiler, Reader, Time};
 use crate::runtime::native::NativeEngine;
 use jit::native::SiteKind;
 use profiler::collect::Collector;
@@ -22,9 +22,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A packet is handed over with so many samples (CC-Map section 3.1.3: about 10).
+/// A packet that the compiler waits for is handed over with so many samples (CC-Map section 3.1.3: about 10). To wake the organizer takes tens of microseconds of the program's time.
 const SAMPLES: usize = 10;
-/// Or so many bytes.
+/// Any other with so many bytes.
 const BYTES: usize = 64 << 10;
 
 impl Profiler {
@@ -72,7 +72,7 @@ impl Profiler {
     }
 
     pub(super) fn is_full(&self, packet: &Packet) -> bool {
-        packet.len() >= SAMPLES || packet.bytes() >= BYTES
+        packet.bytes() >= BYTES || self.options.reader == Reader::Compiler && packet.len() >= SAMPLES
     }
 
     /// The program waits rather than lose samples.

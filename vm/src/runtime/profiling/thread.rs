@@ -12,6 +12,7 @@ mod window;
 use super::Profiler;
 use super::counting::RetiredCalls;
 use super::packet::{Kind, Packet};
+use super::windows::Phase;
 use jit::context::{CallSeen, ThreadContext};
 use jit::native;
 use profiler::counters::Counters;
@@ -58,7 +59,7 @@ pub struct ThreadProfiler {
     window: Option<Window>,
     /// The last one, whose samples are still in the packet while there is none.
     last_window: Option<EndedWindow>,
-    /// Cycles of the processor's time that were spent here: of `spent`, what is not due to other programs that ran meanwhile.
+    /// Cycles of the processor's time that were spent here, what is due to other programs left out, and in collections.
     taken: u64,
     owner: std::thread::ThreadId,
 }
@@ -162,9 +163,9 @@ impl ThreadProfiler {
         }
     }
 
-    /// Calls are counted now, where there is code for it.
+    /// The thread runs code that counts calls now, where there is any.
     pub fn counts_calls(&self) -> bool {
-        self.window.is_some() || self.profiler.windows().is_none()
+        self.window.is_some() || self.profiler.windows().is_none_or(|windows| windows.phase() == Phase::Warming)
     }
 
     /// Before the thread runs compiled code.
@@ -478,7 +479,10 @@ impl ThreadProfiler {
 
     fn hand_over_full(&mut self) {
         if self.profiler.is_full(&self.packet) {
+            // To wake the organizer may take longer than all else that is done here.
+            let left = self.leaves();
             self.counters.samples_dropped += self.profiler.hand_over(&mut self.packet);
+            left.into_iter().for_each(|left| self.returns(left));
         }
     }
 }

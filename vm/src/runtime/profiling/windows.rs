@@ -4,13 +4,13 @@
 //! for all threads); what a window's calls stand for ([`share`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
-//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
+//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin. Before a window threads run code that counts for a while ([`Phase::Warming`]).
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
 //! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
-//! Invariant: time is that for which the thread was on a processor, without what the profiler took.
+//! Invariant: time is that for which the thread was on a processor, without what the profiler and collections took.
 
 use super::{Counting, Profiler};
 use crate::runtime::engine::Engine;
@@ -19,13 +19,28 @@ use profiler::samplers::Random;
 use profiler::tuning;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+/// What a window has come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Phase {
+    Closed,
+    /// Threads run code that counts, but its caches and predictions are cold: what they do now, and how fast, is not what they do otherwise, and differs from one part of a program to the next.
+    Warming,
+    Open,
+}
+
+impl Phase {
+    const ALL: [Phase; 3] = [Phase::Closed, Phase::Warming, Phase::Open];
+}
 
 /// Whether calls are counted now, and how fast they come.
 #[derive(Debug)]
 pub struct Windows {
-    is_open: AtomicBool,
+    /// A [`Phase`].
+    phase: AtomicU8,
     /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
     /// What a window stands for whose thread has seen none before: bits of a [`f64`].
@@ -37,13 +52,22 @@ pub struct Windows {
 /// Open: a program begins with code that counts.
 impl Default for Windows {
     fn default() -> Windows {
-        Windows { is_open: AtomicBool::new(true), pace: AtomicU64::new(0), share: AtomicU64::new(1f64.to_bits()), rarer: AtomicU32::new(1) }
+        Windows {
+            phase: AtomicU8::new(Phase::Open as u8),
+            pace: AtomicU64::new(0),
+            share: AtomicU64::new(1f64.to_bits()),
+            rarer: AtomicU32::new(1),
+        }
     }
 }
 
 impl Windows {
+    pub fn phase(&self) -> Phase {
+        Phase::ALL[usize::from(self.phase.load(Relaxed))]
+    }
+
     pub fn is_open(&self) -> bool {
-        self.is_open.load(Relaxed)
+        self.phase() == Phase::Open
     }
 
     /// From the next window on, those that go by time alone come so many times as rarely as at the beginning.
@@ -59,11 +83,16 @@ impl Windows {
     /// What a thread has done in a window: a call that goes over counts as many as cost the same.
     pub fn tell_pace(&self, window: Counted) {
         // A thread that has only just come to it says nothing.
-        if window.length >= tuning::WINDOW_LENGTH / 8 {
+        if !is_short(window.length) {
             let pace = window.cost() / tuning::COUNT_COST / window.length as f64 * 1e9;
             self.pace.fetch_max((pace as u64).max(1), Relaxed);
         }
     }
+}
+
+/// A window of so many nanoseconds has hardly begun.
+pub fn is_short(length: u64) -> bool {
+    length < tuning::WINDOW_LENGTH / 8
 }
 
 /// What a thread has done in a window.
@@ -87,18 +116,17 @@ impl Counted {
         tuning::COUNT_COST * self.calls as f64 + tuning::GO_OVER_COST * self.gone_over as f64
     }
 
-    /// Nanoseconds that the thread would not have taken without the window. `before`: nothing was counted just before it.
-    fn slowdown(self, before: bool) -> f64 {
-        let cold = if before { tuning::WINDOW_COLD } else { 0.0 };
+    /// Nanoseconds that the thread would not have taken without the window.
+    fn slowdown(self) -> f64 {
         // It takes time, but never all of it.
-        (self.cost() + cold).min(self.length as f64 / 2.0)
+        self.cost().min(self.length as f64 / 2.0)
     }
 }
 
 /// For how much of a thread's time one unit of a window's time stands, which is told with so many nanoseconds before it, half of those since the last one.
 /// The half of the time behind it is added when the next one begins.
 pub fn share(before: u64, window: Counted) -> f64 {
-    1.0 + before as f64 / (window.length as f64 - window.slowdown(before > 0)).max(1.0)
+    1.0 + before as f64 / (window.length as f64 - window.slowdown()).max(1.0)
 }
 
 /// Times without any window, as long as the times between them, for measuring what windows cost: [`super::ProfileOptions::rest`].
@@ -128,10 +156,8 @@ pub struct Schedule {
     /// Calls a second, in the last window or, where there were more before, over the last ones.
     pace: f64,
     started: Instant,
-    /// When the present state began.
-    since: Instant,
-    /// How long the last time between windows was.
-    gap: Duration,
+    /// When the last window ended.
+    closed: Instant,
     rests: Option<Rests>,
 }
 
@@ -139,7 +165,7 @@ impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let now = Instant::now();
         let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
-        Schedule { profiler, engine, random, pace: 0.0, started: now, since: now, gap: Duration::ZERO, rests }
+        Schedule { profiler, engine, random, pace: 0.0, started: now, closed: now, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -176,63 +202,72 @@ impl Schedule {
         self.pace > tuning::WINDOW_CALLS
     }
 
-    /// From one window to the next, in nanoseconds: so long that counting and what each window takes besides are as large a part of the time as counting as many calls as may be counted.
+    /// From one window to the next, in nanoseconds: so long that what a window takes is as large a part of the time as counting as many calls as may be counted.
     fn gap(&self) -> u64 {
-        let cold = tuning::WINDOW_COLD / tuning::COUNT_COST / tuning::WINDOW_LENGTH as f64 * 1e9;
-        let excess = (self.pace + cold) / tuning::WINDOW_CALLS;
-        (tuning::WINDOW_LENGTH as f64 * (excess - 1.0).max(1.0)).min(tuning::WINDOW_GAP as f64) as u64
+        let counting = (tuning::WINDOW_WARM + tuning::WINDOW_LENGTH) as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
+        let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
+        (counting + besides).min(tuning::WINDOW_GAP as f64) as u64
     }
 
     fn is_resting(&self) -> bool {
         self.rests.as_ref().is_some_and(|rests| rests.is_resting)
     }
 
-    fn begin(&mut self, is_open: bool) {
+    fn begin(&mut self, phase: Phase) {
         let now = Instant::now();
-        if is_open && !self.windows().is_open() {
-            self.gap = now - self.since;
-            let share = 1.0 + self.gap.as_secs_f64() / Duration::from_nanos(self.length()).as_secs_f64();
-            self.windows().share.store(share.to_bits(), Relaxed);
+        match phase {
+            Phase::Closed => self.closed = now,
+            Phase::Warming => {}
+            Phase::Open => {
+                let gap = now - self.closed;
+                let share = 1.0 + gap.as_secs_f64() / Duration::from_nanos(self.length()).as_secs_f64();
+                self.windows().share.store(share.to_bits(), Relaxed);
+            }
         }
-        self.since = now;
-        self.windows().is_open.store(is_open, Relaxed);
+        self.windows().phase.store(phase as u8, Relaxed);
     }
 }
 
 impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
-        let is_open = self.windows().is_open();
+        let phase = self.windows().phase();
         let elapsed = self.started.elapsed();
         if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
-            return if is_open { Duration::ZERO } else { left };
+            return if phase == Phase::Closed { left } else { Duration::ZERO };
         }
-        if self.is_beside() {
-            let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
-            let gap = (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed));
-            return self.about(if is_open { tuning::BESIDE_LENGTH } else { gap });
-        }
-        self.about(match (is_open, self.is_excessive()) {
-            (true, true) => tuning::WINDOW_LENGTH,
-            (true, false) => tuning::WINDOW_TURN,
-            (false, _) => self.gap(),
+        self.about(match phase {
+            Phase::Closed if self.is_beside() => {
+                let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
+                (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed))
+            }
+            Phase::Closed => self.gap(),
+            Phase::Warming => return Duration::from_nanos(tuning::WINDOW_WARM),
+            Phase::Open if self.is_beside() || self.is_excessive() => self.length(),
+            Phase::Open => tuning::WINDOW_TURN,
         })
     }
 
     fn before(&mut self) -> Tick {
-        if !self.windows().is_open() {
-            self.engine.complete_twins();
-            self.engine.count_calls(true);
-            self.begin(true);
-        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
-            self.engine.complete_twins();
-            self.begin(false);
+        let phase = self.windows().phase();
+        match phase {
+            Phase::Closed => {
+                self.engine.complete_twins();
+                self.engine.count_calls(true);
+                self.begin(if self.is_beside() { Phase::Open } else { Phase::Warming });
+            }
+            Phase::Warming => self.begin(Phase::Open),
+            Phase::Open if self.is_resting() || self.is_beside() || self.is_excessive() => {
+                self.engine.complete_twins();
+                self.begin(Phase::Closed);
+            }
+            Phase::Open => {}
         }
         Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
     }
 
     fn after(&mut self) {
-        if !self.windows().is_open() {
+        if self.windows().phase() == Phase::Closed {
             self.engine.count_calls(false);
         }
     }
@@ -246,11 +281,10 @@ mod tests {
     fn a_window_stands_for_the_time_that_is_told_with_it() {
         let window = |length, calls, gone_over| Counted { length, calls, gone_over };
         assert_eq!(share(0, window(100, 50, 0)), 1.0);
-        let cold = tuning::WINDOW_COLD;
-        assert_eq!(share(900_000, window(100_000, 0, 0)), 1.0 + 900_000.0 / (100_000.0 - cold));
+        assert_eq!(share(900_000, window(100_000, 0, 0)), 10.0);
         // Counting has taken some of it, and more where code that does not count was called first.
         let slow = 100.0 * tuning::COUNT_COST + 10.0 * tuning::GO_OVER_COST;
-        assert!((share(900_000, window(100_000, 100, 10)) - (1.0 + 900_000.0 / (100_000.0 - cold - slow))).abs() < 1e-9);
+        assert!((share(900_000, window(100_000, 100, 10)) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9);
         let half = window(100, 1_000_000, 0);
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");

@@ -3,7 +3,7 @@
 //! In: ticks at which windows begin and end, for all threads ([`super::super::windows`]); the thread's own clock and its counts of calls. Out: samples weighed by the time that their window stands for; the number of calls that the thread is
 //! reckoned to have made.
 //!
-//! Invariant: times are the thread's own, on a processor and without what the profiler took.
+//! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
 
 use super::super::windows::{self, Counted, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
@@ -37,20 +37,36 @@ pub(super) struct EndedWindow {
 }
 
 impl ThreadProfiler {
-    /// Ends the present window, if there is one, and begins another if it is the time for it. What this takes is part of neither: handing packets over may wake another thread, for longer than a tenth of a window.
+    /// Ends the present window, if there is one, and begins another if it is the time for it. What this takes is part of neither.
     pub(super) fn turn_window(&mut self, cells: &Cells) {
-        let (began, ran) = (self.profiler.cycles(), self.profiler.thread_ran());
-        self.turn_window_at(ran.saturating_sub(self.taken), cells);
-        self.spent += self.profiler.cycles().saturating_sub(began);
-        self.taken += self.profiler.thread_ran().saturating_sub(ran);
+        if self.window.is_none() && !self.profiler.windows().is_some_and(Windows::is_open) {
+            return;
+        }
+        let began = self.begins();
+        self.turn_window_at(self.own_time(), cells);
+        self.spend(began);
+    }
+
+    /// The thread leaves the program's work for a while: the time, for [`ThreadProfiler::returns`], where that matters.
+    pub fn leaves(&self) -> Option<u64> {
+        self.profiler.windows().map(|_| self.profiler.thread_ran())
+    }
+
+    pub fn returns(&mut self, left: u64) {
+        self.taken += self.profiler.thread_ran().saturating_sub(left);
     }
 
     /// At this cycle of the thread's own time.
     fn turn_window_at(&mut self, now: u64, cells: &Cells) {
+        let is_open = self.profiler.windows().is_some_and(Windows::is_open);
         if let Some(window) = self.window {
+            // Noticed late: what the window stands for is not yet seen.
+            if is_open && windows::is_short(self.nanos(window.began, now)) {
+                return;
+            }
             self.end_window(window, now, cells);
         }
-        if !self.profiler.windows().is_some_and(Windows::is_open) {
+        if !is_open {
             return;
         }
         let before = self.share_gap(now);
@@ -135,5 +151,45 @@ impl ThreadProfiler {
     /// Cycles for which the thread was on a processor, but not here.
     fn own_time(&self) -> u64 {
         self.profiler.thread_ran().saturating_sub(self.taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::runtime::profiling::{Counting, ProfileOptions, Profiler, Reader, Time, clock};
+    use profiler::collect::StructureKind;
+    use profiler::ids::ThreadId;
+    use profiler::program::Program;
+    use profiler::samplers::Parameters;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// Keeps the processor busy for so long.
+    fn work(milliseconds: u64) {
+        let end = clock::thread_time() + Duration::from_millis(milliseconds);
+        while clock::thread_time() < end {}
+    }
+
+    #[test]
+    fn collections_are_no_part_of_a_threads_own_time() {
+        let options = ProfileOptions {
+            parameters: Parameters::windowed_estimator(),
+            structure: StructureKind::Dcg,
+            max_nodes: 16,
+            time: Time::Real,
+            counting: Counting::Windows,
+            rest: None,
+            seed: 1,
+            reader: Reader::Document,
+        };
+        let profiler = Arc::new(Profiler::new(options, Program::default()).expect("the presets are in range"));
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let began = profile.own_time();
+        work(2);
+        let left = profile.leaves().expect("there are windows");
+        work(20);
+        profile.returns(left);
+        let own = profile.nanos(began, profile.own_time());
+        assert!((1_000_000..10_000_000).contains(&own), "{own} ns of 2 ms");
     }
 }
