@@ -65,7 +65,7 @@ knobs! {
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
     /// Calls a second that may be counted; beyond that, they are counted in windows.
-    WINDOW_CALLS: f64 = 10e6, "window-calls", "calls/s", "ours: counting so many costs 0.4 percent; one that goes over from code that does not count stands for as many as cost the same";
+    WINDOW_CALLS: f64 = 8e6, "window-calls", "calls/s", "ours: counting so many costs 0.3 percent; one that goes over from code that does not count stands for as many as cost the same";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 200_000, "window-length", "ns", "ours: the more windows, the more phases of a program are met, but each costs something besides what it counts";
     /// For how long threads run code that counts before a window begins.
@@ -73,7 +73,7 @@ knobs! {
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.
-    WINDOW_TURN: u64 = 2_000_000, "window-turn", "ns", "ours: the pace of calls is looked at five hundred times a second, which costs less than a tenth of a percent";
+    WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: the pace of calls is looked at two hundred and fifty times a second";
     /// Calls from burst to burst where calls are counted in windows, in the mean.
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: two thousand bursts a second";
     /// Calls in one of these bursts.
