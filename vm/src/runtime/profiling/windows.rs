@@ -292,6 +292,13 @@ mod tests {
     }
 
     #[test]
+    fn every_second_turn_is_a_rest_to_its_end() {
+        let mut rests = Rests { turn: Duration::from_millis(200), is_resting: false };
+        let mut left = |milliseconds| rests.left(Duration::from_millis(milliseconds)).map(|left| left.as_millis());
+        assert_eq!([0, 199, 200, 250, 399, 400, 700].map(&mut left), [None, None, Some(200), Some(150), Some(1), None, Some(100)]);
+    }
+
+    #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::default();
         let tell = |calls, gone_over, length| windows.tell_pace(Counted { length, calls, gone_over });
