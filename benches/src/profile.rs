@@ -109,8 +109,7 @@ fn check(rows: &[Row], fails: bool) -> Result<(), String> {
 
 fn benchmarks(options: &Options) -> Result<Vec<&'static Benchmark>, String> {
     let few = options.only.is_empty() && (options.quick || !options.sweep.is_empty());
-    let few = if few { FEW.map(String::from).to_vec() } else { vec![] };
-    suite::chosen(if few.is_empty() { &options.only } else { &few })
+    if few { suite::chosen(&FEW.map(String::from)) } else { suite::chosen(&options.only) }
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {

@@ -75,7 +75,7 @@ knobs! {
     /// Length of a window of a program whose calls are all counted.
     WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: the pace of calls is looked at two hundred and fifty times a second";
     /// Calls from burst to burst where calls are counted in windows, in the mean.
-    WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: two thousand bursts a second";
+    WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: about ten bursts in a window of a program that does little but call";
     /// Calls in one of these bursts.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Length of a window in which threads leave optimized code for code that counts.
@@ -89,7 +89,7 @@ knobs! {
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes.
-    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: with the next one, the best fit to the exact numbers of calls of sixteen samples, baseline tier, in windows of 0.3 ms";
+    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: with the next one, the best fit without a fixed cost of a window to the exact numbers of calls of fifteen samples, baseline tier, in windows of 0.3 ms";
     /// What a call takes besides that goes over from code that does not count, in a window.
     GO_OVER_COST: f64 = 1.5, "go-over-cost", "ns", "ours: the same fit";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
