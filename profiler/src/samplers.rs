@@ -225,9 +225,12 @@ impl Sampler {
         }
     }
 
-    /// Only such a part of the program's calls, up to 1, is counted and sampled; the driver multiplies weights accordingly.
-    pub fn set_counted_share(&mut self, share: f64) {
-        self.counted_share = share;
+    /// A window is over, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver multiplies weights accordingly.
+    pub fn end_window(&mut self, calls: u64, stands_for: f64) {
+        self.counted_share = 1.0 / stands_for;
+        if let (Machine::Counted(counted), 1..) = (&mut self.machine, calls) {
+            counted.come_every(calls / tuning::WINDOW_BURSTS);
+        }
     }
 
     /// The number that samples taken now carry, for [`Sample::tick`](crate::sample::Sample::tick).

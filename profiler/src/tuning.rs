@@ -65,17 +65,25 @@ knobs! {
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
     /// Calls a second that may be counted; beyond that, they are counted in windows.
-    WINDOW_CALLS: f64 = 8e6, "window-calls", "calls/s", "ours: counting so many costs 0.3 percent; one that goes over from code that does not count stands for as many as cost the same";
+    WINDOW_CALLS: f64 = 5e6, "window-calls", "calls/s", "ours: counting so many costs 0.2 percent; one that goes over from code that does not count stands for as many as cost the same";
     /// Length of a window in which calls are counted.
-    WINDOW_LENGTH: u64 = 200_000, "window-length", "ns", "ours: the more windows, the more phases of a program are met, but each costs something besides what it counts";
-    /// For how long threads run code that counts before a window begins.
-    WINDOW_WARM: u64 = 100_000, "window-warm", "ns", "ours: it takes so long until caches and predictions of branches have got used to code that counts; how slow a window is before is another thing in each part of a program";
+    WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; timers are late by as much again";
+    /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
+    WINDOW_DOUBT: f64 = 0.01, "window-doubt", "1 less the degree of overlap", "ours: half of what the call graph may lack";
+    /// How many times as often they come at least.
+    WINDOW_LEAST: f64 = 0.5, "window-least", "times", "ours: a program that changes is still followed";
+    /// How many times as often they come at most.
+    WINDOW_MOST: f64 = 2.0, "window-most", "times", "ours: twice as many windows are still half of what any program may lose";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.
-    WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: the pace of calls is looked at two hundred and fifty times a second";
+    WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: a phase that calls much is noticed before all of its calls have cost a millisecond";
+    /// How many times as long where calls are few.
+    WINDOW_TURNS: f64 = 4.0, "window-turns", "times", "ours: of threads that share a processor with the timer, each look takes tens of microseconds";
     /// Calls from burst to burst where calls are counted in windows, in the mean.
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: about ten bursts in a window of a program that does little but call";
+    /// Bursts in a window where that makes them closer.
+    WINDOW_BURSTS: u64 = 3, "window-bursts", "bursts", "ours: in windows with few calls so many bursts are still much fewer than windows cost";
     /// Calls in one of these bursts.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Length of a window in which threads leave optimized code for code that counts.
@@ -93,7 +101,7 @@ knobs! {
     /// What a call takes besides that goes over from code that does not count, in a window.
     GO_OVER_COST: f64 = 1.5, "go-over-cost", "ns", "ours: the same fit";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
-    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: so that fixed and counted costs are alike where a hundred million calls a second are made";
+    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
 
     /// What a call takes in code that does little else.
     CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";

@@ -23,6 +23,8 @@ fn share(of: u64, recorded: u64) -> f64 {
 /// Bursts every `mean` calls or so.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
+    /// As it was asked for, and as it is now.
+    most: u64,
     mean: u64,
     burst: u32,
     /// The call of the next burst.
@@ -35,7 +37,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { mean, burst, due: 0, ended: None, price: 0 }
+        Counted { most: mean, mean, burst, due: 0, ended: None, price: 0 }
     }
 
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
@@ -76,6 +78,11 @@ impl Counted {
     /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
     pub(super) fn walked(&mut self, price: u64) {
         self.price = price;
+    }
+
+    /// Bursts come closer where so few calls are made that one in this many would be rare, but never follow each other.
+    pub(super) fn come_every(&mut self, mean: u64) {
+        self.mean = mean.max(2 * u64::from(self.burst)).min(self.most);
     }
 
     fn stands_for(&mut self, at: Moment) -> u64 {
@@ -247,6 +254,19 @@ mod tests {
         let skip = waited(counted.end_burst(at(8), 8, &mut common).next);
         assert!((mean / 2 - 8..=mean * 3 / 2).contains(&skip), "{skip}");
         assert_eq!(counted.end_burst(at(16 + skip), 8, &mut common).weight, (skip + 8) as f64 / 8.0);
+    }
+
+    #[test]
+    fn where_calls_are_few_bursts_come_closer_and_never_farther_than_asked_for() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        let mut skip = |mean| {
+            counted.come_every(mean);
+            waited(counted.end_burst(at(0), 8, &mut common).next)
+        };
+        assert!((46..=138).contains(&skip(100)));
+        assert!((4..=12).contains(&skip(3)), "half of the calls are not recorded");
+        assert!((496..=1488).contains(&skip(5000)));
     }
 
     #[test]

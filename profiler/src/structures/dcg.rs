@@ -175,6 +175,14 @@ impl Dcg {
         self.all().estimate(&self.all(), &self.strata())
     }
 
+    /// By how much the degree of overlap with the true distribution over edges is to be expected below 1, as far as strata can tell. Infinite if there was one only.
+    pub fn doubt(&self) -> f64 {
+        let dcg = self.ended();
+        let errors: f64 = dcg.seen().map(|(_, sums)| sums.estimate(&dcg.total, &dcg.closed_ticks).share_error).sum();
+        // What some edges have too much others have too little of, and a normal error is sqrt(2/π) of its deviation in the mean.
+        errors / std::f64::consts::TAU.sqrt()
+    }
+
     /// The total, open ticks included.
     fn all(&self) -> Sums {
         let mut all = self.total;

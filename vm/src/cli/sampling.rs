@@ -17,7 +17,7 @@ pub struct SamplingArgs {
     pub profile: Option<ModeArg>,
     /// From one tick to the next, with a unit such as 4ms; for the estimator without a timer, calls from burst to burst in the mean
     ///
-    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, 4000 where they are counted in windows, and 0.2ms with --trigger timer.
+    /// By default 10ms; for cbs 4ms; for the estimator 10000 calls, at most 4000 where they are counted in windows, and 0.2ms with --trigger timer.
     #[arg(long, value_name = "TIME", value_parser = parse_length)]
     pub interval: Option<Length>,
     /// Samples that cbs takes at a tick, by default 8

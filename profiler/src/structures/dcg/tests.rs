@@ -141,6 +141,23 @@ fn standard_errors_are_as_large_as_errors() {
     }
 }
 
+/// Over 1000 runs, of which each says by how much it expects to be off.
+#[test]
+fn doubt_is_what_overlap_lacks() {
+    const RUNS: u64 = 1000;
+    // 0.5 a tick of one edge, 0.2 of the other.
+    let truth = [5.0 / 7.0, 2.0 / 7.0];
+    let (mut said, mut lacks) = (0.0, 0.0);
+    for seed in 0..RUNS {
+        let graph = simulated(seed << 32, 100);
+        said += graph.doubt();
+        lacks += 1.0 - truth.iter().enumerate().map(|(number, share)| graph.share(edge(number as u32)).min(*share)).sum::<f64>();
+    }
+    assert!((0.9..1.1).contains(&(said / lacks)), "{said} instead of {lacks}");
+    assert_eq!(graph(&[tick(1, 1.0, "a . b")]).doubt(), f64::INFINITY, "one tick says nothing");
+    assert_eq!(Dcg::new().doubt(), 0.0);
+}
+
 /// Windows that stand for very different times, in which a program calls at a pace that is drawn anew for each: the sum's error is that of the paces alone, since the times are known.
 #[test]
 fn times_that_differ_are_no_error() {

@@ -8,6 +8,7 @@ use super::packet::Packet;
 use super::path::{Code, Position};
 use super::queue::Message;
 use super::thread::ThreadProfiler;
+use super::windows::Windows;
 use super::{CALL, Ledger, Profiler, Reader, Time};
 use crate::runtime::native::NativeEngine;
 use jit::native::SiteKind;
@@ -123,6 +124,7 @@ impl Profiler {
         loop {
             match self.queue.receive() {
                 Message::Samples(packet) => {
+                    self.windows().into_iter().for_each(Windows::let_pass);
                     self.enter(&mut organizer, &packet, engine);
                     self.marks.decoded();
                     self.queue.recycle(packet);
@@ -143,6 +145,7 @@ impl Profiler {
         let Ledger { program, collector, .. } = &mut *ledger;
         organizer.decode(packet, &mut Decoder { engine, program, collector });
         (ledger.lost, ledger.stacks) = (organizer.lost, organizer.stacks);
+        self.windows().into_iter().for_each(|windows| windows.set_doubt(ledger.collector.dcg().doubt()));
         ledger.organizer += start.elapsed();
     }
 

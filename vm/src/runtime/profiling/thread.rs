@@ -12,7 +12,6 @@ mod window;
 use super::Profiler;
 use super::counting::RetiredCalls;
 use super::packet::{Kind, Packet};
-use super::windows::Phase;
 use jit::context::{CallSeen, ThreadContext};
 use jit::native;
 use profiler::counters::Counters;
@@ -165,7 +164,7 @@ impl ThreadProfiler {
 
     /// The thread runs code that counts calls now, where there is any.
     pub fn counts_calls(&self) -> bool {
-        self.window.is_some() || self.profiler.windows().is_none_or(|windows| windows.phase() == Phase::Warming)
+        self.window.is_some() || self.profiler.windows().is_none()
     }
 
     /// Before the thread runs compiled code.

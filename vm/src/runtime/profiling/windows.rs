@@ -4,7 +4,7 @@
 //! for all threads); what a window's calls stand for ([`share`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
-//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin. Before a window threads run code that counts for a while ([`Phase::Warming`]).
+//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
@@ -19,32 +19,19 @@ use profiler::samplers::Random;
 use profiler::tuning;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-/// What a window has come to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Phase {
-    Closed,
-    /// Threads run code that counts, but its caches and predictions are cold: what they do now, and how fast, is not what they do otherwise, and differs from one part of a program to the next.
-    Warming,
-    Open,
-}
-
-impl Phase {
-    const ALL: [Phase; 3] = [Phase::Closed, Phase::Warming, Phase::Open];
-}
 
 /// Whether calls are counted now, and how fast they come.
 #[derive(Debug)]
 pub struct Windows {
-    /// A [`Phase`].
-    phase: AtomicU8,
+    is_open: AtomicBool,
     /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
     /// What a window stands for whose thread has seen none before: bits of a [`f64`].
     share: AtomicU64,
+    /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
+    doubt: AtomicU64,
     /// Windows that go by time alone come so many times rarer.
     rarer: AtomicU32,
 }
@@ -53,21 +40,28 @@ pub struct Windows {
 impl Default for Windows {
     fn default() -> Windows {
         Windows {
-            phase: AtomicU8::new(Phase::Open as u8),
+            is_open: AtomicBool::new(true),
             pace: AtomicU64::new(0),
             share: AtomicU64::new(1f64.to_bits()),
+            doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             rarer: AtomicU32::new(1),
         }
     }
 }
 
 impl Windows {
-    pub fn phase(&self) -> Phase {
-        Phase::ALL[usize::from(self.phase.load(Relaxed))]
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Relaxed)
     }
 
-    pub fn is_open(&self) -> bool {
-        self.phase() == Phase::Open
+    /// How far the profile may be off.
+    pub fn set_doubt(&self, doubt: f64) {
+        self.doubt.store(doubt.to_bits(), Relaxed);
+    }
+
+    /// For how many times as much windows may be paid as for a profile that is as sure as it is to be.
+    fn worth(&self) -> f64 {
+        (f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT).clamp(tuning::WINDOW_LEAST, tuning::WINDOW_MOST)
     }
 
     /// From the next window on, those that go by time alone come so many times as rarely as at the beginning.
@@ -78,6 +72,13 @@ impl Windows {
     /// For how many times its own length a window stands, at a random time of a thread that has just begun.
     pub fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Relaxed))
+    }
+
+    /// Waits for the end of a window, but not for long: where there are few processors, whoever works beside the program keeps the timer from ending it in time.
+    pub fn let_pass(&self) {
+        const LOOKS: u32 = 8;
+        let is_brief = || self.is_open() && self.share() > 1.0;
+        (0..LOOKS).take_while(|_| is_brief()).for_each(|_| std::thread::sleep(Duration::from_nanos(tuning::WINDOW_LENGTH)));
     }
 
     /// What a thread has done in a window: a call that goes over counts as many as cost the same.
@@ -153,11 +154,17 @@ pub struct Schedule {
     profiler: Arc<Profiler>,
     engine: Arc<dyn Engine>,
     random: Random,
-    /// Calls a second, in the last window or, where there were more before, over the last ones.
+    /// Calls a second, over many windows. Not in the last one: a dense window that is followed by a longer time than a sparse one would stand for more.
     pace: f64,
+    /// In the last window or, where there were more before, over the last ones.
+    most: f64,
     started: Instant,
     /// When the last window ended.
     closed: Instant,
+    /// When it began: not known of the first one, which is another.
+    opened: Option<Instant>,
+    /// How long it was: timers are late.
+    lasted: Duration,
     rests: Option<Rests>,
 }
 
@@ -165,7 +172,7 @@ impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let now = Instant::now();
         let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
-        Schedule { profiler, engine, random, pace: 0.0, started: now, closed: now, rests }
+        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started: now, closed: now, opened: None, lasted: Duration::ZERO, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -187,87 +194,87 @@ impl Schedule {
         Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
     }
 
-    /// A phase that calls more counts at once: all its calls are counted until then.
     fn take_pace(&mut self) {
         let pace = self.windows().pace.swap(0, Relaxed) as f64;
-        self.pace = match () {
-            () if pace == 0.0 => self.pace,
-            () if self.pace < pace => pace,
-            () => self.pace + (pace - self.pace) / 4.0,
-        };
+        if pace > 0.0 {
+            self.pace = if self.pace == 0.0 { pace } else { self.pace + (pace - self.pace) / 16.0 };
+            // A phase that calls more counts at once: all its calls are counted until then.
+            self.most = if self.most < pace { pace } else { self.most + (pace - self.most) / 4.0 };
+        }
     }
 
     /// More calls than may be counted.
     fn is_excessive(&self) -> bool {
-        self.pace > tuning::WINDOW_CALLS
+        self.most > tuning::WINDOW_CALLS
     }
 
-    /// From one window to the next, in nanoseconds: so long that what a window takes is as large a part of the time as counting as many calls as may be counted.
+    /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
     fn gap(&self) -> u64 {
-        let counting = (tuning::WINDOW_WARM + tuning::WINDOW_LENGTH) as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
+        let counting = tuning::WINDOW_LENGTH as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
         let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
-        (counting + besides).min(tuning::WINDOW_GAP as f64) as u64
+        ((counting + besides) / self.windows().worth()).min(tuning::WINDOW_GAP as f64) as u64
+    }
+
+    /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
+    fn turn(&self) -> u64 {
+        let far = (tuning::WINDOW_CALLS / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
+        (tuning::WINDOW_TURN as f64 * far) as u64
     }
 
     fn is_resting(&self) -> bool {
         self.rests.as_ref().is_some_and(|rests| rests.is_resting)
     }
 
-    fn begin(&mut self, phase: Phase) {
-        let now = Instant::now();
-        match phase {
-            Phase::Closed => self.closed = now,
-            Phase::Warming => {}
-            Phase::Open => {
-                let gap = now - self.closed;
-                let share = 1.0 + gap.as_secs_f64() / Duration::from_nanos(self.length()).as_secs_f64();
-                self.windows().share.store(share.to_bits(), Relaxed);
-            }
-        }
-        self.windows().phase.store(phase as u8, Relaxed);
+    fn open(&mut self) {
+        let length = Duration::from_nanos(self.length());
+        // One in which all calls were counted for a while says nothing of those to come.
+        let lasts = self.lasted.clamp(length, 4 * length);
+        let share = 1.0 + self.closed.elapsed().as_secs_f64() / lasts.as_secs_f64();
+        self.opened = Some(Instant::now());
+        self.windows().share.store(share.to_bits(), Relaxed);
+        self.windows().is_open.store(true, Relaxed);
+    }
+
+    fn close(&mut self) {
+        self.closed = Instant::now();
+        self.lasted = self.opened.map_or(Duration::ZERO, |opened| self.closed - opened);
+        self.windows().is_open.store(false, Relaxed);
     }
 }
 
 impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
-        let phase = self.windows().phase();
+        let is_open = self.windows().is_open();
         let elapsed = self.started.elapsed();
         if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
-            return if phase == Phase::Closed { left } else { Duration::ZERO };
+            return if is_open { Duration::ZERO } else { left };
         }
-        self.about(match phase {
-            Phase::Closed if self.is_beside() => {
+        self.about(match is_open {
+            false if self.is_beside() => {
                 let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
                 (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed))
             }
-            Phase::Closed => self.gap(),
-            Phase::Warming => return Duration::from_nanos(tuning::WINDOW_WARM),
-            Phase::Open if self.is_beside() || self.is_excessive() => self.length(),
-            Phase::Open => tuning::WINDOW_TURN,
+            false => self.gap(),
+            true if self.is_beside() || self.is_excessive() => self.length(),
+            true => self.turn(),
         })
     }
 
     fn before(&mut self) -> Tick {
-        let phase = self.windows().phase();
-        match phase {
-            Phase::Closed => {
-                self.engine.complete_twins();
-                self.engine.count_calls(true);
-                self.begin(if self.is_beside() { Phase::Open } else { Phase::Warming });
-            }
-            Phase::Warming => self.begin(Phase::Open),
-            Phase::Open if self.is_resting() || self.is_beside() || self.is_excessive() => {
-                self.engine.complete_twins();
-                self.begin(Phase::Closed);
-            }
-            Phase::Open => {}
+        if !self.windows().is_open() {
+            self.engine.complete_twins();
+            self.engine.count_calls(true);
+            self.open();
+        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
+            self.engine.complete_twins();
+            self.close();
         }
         Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
     }
 
     fn after(&mut self) {
-        if self.windows().phase() == Phase::Closed {
+        if !self.windows().is_open() {
             self.engine.count_calls(false);
         }
     }
@@ -296,6 +303,17 @@ mod tests {
         let mut rests = Rests { turn: Duration::from_millis(200), is_resting: false };
         let mut left = |milliseconds| rests.left(Duration::from_millis(milliseconds)).map(|left| left.as_millis());
         assert_eq!([0, 199, 200, 250, 399, 400, 700].map(&mut left), [None, None, Some(200), Some(150), Some(1), None, Some(100)]);
+    }
+
+    #[test]
+    fn a_profile_that_is_sure_is_worth_less() {
+        let windows = Windows::default();
+        assert_eq!(windows.worth(), tuning::WINDOW_MOST, "nothing is known when a program begins");
+        let mut worth = |doubt| {
+            windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
+            windows.worth()
+        };
+        assert_eq!([100.0, 1.0, 0.75, 0.0].map(&mut worth), [tuning::WINDOW_MOST, 1.0, 0.75, tuning::WINDOW_LEAST]);
     }
 
     #[test]

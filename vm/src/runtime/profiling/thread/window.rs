@@ -113,7 +113,7 @@ impl ThreadProfiler {
         };
         let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
         windows.tell_pace(counted);
-        self.sampler.set_counted_share(1.0 / stands_for);
+        self.sampler.end_window(counted.calls, stands_for);
         self.packet.scale(window.samples, stands_for, nanos.max(1.0));
         self.window = None;
         self.counters.windows += 1;
