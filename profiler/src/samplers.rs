@@ -90,6 +90,15 @@ pub struct Ended {
     pub next: Action,
 }
 
+/// What a window leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndedWindow {
+    /// Calls that were counted and for which no burst stands: their weight would be that of the next window.
+    pub left: u64,
+    /// What to wait for now.
+    pub next: Wake,
+}
+
 /// Where a sampler wants to be asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
@@ -226,10 +235,11 @@ impl Sampler {
     }
 
     /// A window is over, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver multiplies weights accordingly.
-    pub fn end_window(&mut self, calls: u64, stands_for: f64) {
+    pub fn end_window(&mut self, at: Moment, calls: u64, stands_for: f64) -> EndedWindow {
         self.counted_share = 1.0 / stands_for;
-        if let (Machine::Counted(counted), 1..) = (&mut self.machine, calls) {
-            counted.come_every(calls / tuning::WINDOW_BURSTS);
+        match &mut self.machine {
+            Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, &mut self.common.random),
+            _ => EndedWindow { left: 0, next: Wake::Tick },
         }
     }
 

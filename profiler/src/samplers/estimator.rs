@@ -8,8 +8,9 @@
 //! Invariant: weights times recorded calls add up to the calls made, but for those at the end of a thread, after its last burst's interval.
 
 use super::random::Random;
-use super::{Action, Common, Ended, Span, Tick, Wake};
+use super::{Action, Common, Ended, EndedWindow, Span, Tick, Wake};
 use crate::sample::Moment;
+use crate::tuning;
 
 fn begin(burst: u32) -> Action {
     Action::Burst(Span::Calls(u64::from(burst)))
@@ -24,7 +25,7 @@ fn share(of: u64, recorded: u64) -> f64 {
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     /// As it was asked for, and as it is now.
-    most: u64,
+    asked: u64,
     mean: u64,
     burst: u32,
     /// The call of the next burst.
@@ -37,7 +38,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { most: mean, mean, burst, due: 0, ended: None, price: 0 }
+        Counted { asked: mean, mean, burst, due: 0, ended: None, price: 0 }
     }
 
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
@@ -80,15 +81,28 @@ impl Counted {
         self.price = price;
     }
 
-    /// Bursts come closer where so few calls are made that one in this many would be rare, but never follow each other.
-    pub(super) fn come_every(&mut self, mean: u64) {
-        self.mean = mean.max(2 * u64::from(self.burst)).min(self.most);
+    /// A window of so many calls is over, after which none are counted for a while if it is `brief`. None of its calls is left to the next burst.
+    ///
+    /// In brief windows of threads that call little bursts come closer, so that there are some in each, but never follow each other; in others they come more rarely where calls are frequent.
+    pub(super) fn end_window(&mut self, at: Moment, calls: u64, brief: bool, random: &mut Random) -> EndedWindow {
+        let mut left = 0;
+        // The first burst stands for the calls among which it was placed.
+        if let Some(ended) = &mut self.ended {
+            left = at.calls - std::mem::replace(ended, at.calls);
+            let mean = calls / tuning::WINDOW_BURSTS;
+            self.mean = if brief { mean.max(2 * u64::from(self.burst)).min(self.asked) } else { mean.max(self.asked) };
+            let most = self.mean.max(self.price);
+            if self.due > at.calls + most {
+                self.due = at.calls + 1 + random.below(most);
+            }
+        }
+        EndedWindow { left, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
     }
 
     fn stands_for(&mut self, at: Moment) -> u64 {
         match self.ended.replace(at.calls) {
             Some(ended) => at.calls.saturating_sub(ended),
-            None => self.mean,
+            None => self.asked,
         }
     }
 
@@ -257,16 +271,37 @@ mod tests {
     }
 
     #[test]
-    fn where_calls_are_few_bursts_come_closer_and_never_farther_than_asked_for() {
+    fn bursts_come_closer_in_brief_windows_of_few_calls_and_rarer_where_many_are_counted() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
-        let mut skip = |mean| {
-            counted.come_every(mean);
+        counted.end_burst(at(0), 8, &mut common);
+        let mut skip = |calls, brief| {
+            counted.end_window(at(0), calls * tuning::WINDOW_BURSTS, brief, &mut common.random);
             waited(counted.end_burst(at(0), 8, &mut common).next)
         };
-        assert!((46..=138).contains(&skip(100)));
-        assert!((4..=12).contains(&skip(3)), "half of the calls are not recorded");
-        assert!((496..=1488).contains(&skip(5000)));
+        assert!((46..=138).contains(&skip(100, true)));
+        assert!((4..=12).contains(&skip(3, true)), "half of the calls are not recorded");
+        assert!((496..=1488).contains(&skip(5000, true)));
+        assert!((2496..=7488).contains(&skip(5000, false)));
+        assert!((496..=1488).contains(&skip(100, false)));
+    }
+
+    #[test]
+    fn what_a_window_leaves_is_no_part_of_the_next_one() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        let first = 60 + waited(counted.start(at(60), &mut common));
+        assert_eq!(
+            counted.end_window(at(50), 300, true, &mut common.random),
+            EndedWindow { left: 0, next: Wake::After(first - 50) },
+            "no burst yet"
+        );
+        assert_eq!(counted.end_burst(at(58), 8, &mut common).weight, 1000.0 / 8.0, "as it was placed");
+        let EndedWindow { left: 12, next: Wake::After(next) } = counted.end_window(at(70), 300, true, &mut common.random) else {
+            panic!("12 are left")
+        };
+        assert!((1..=100).contains(&next), "the next one comes as soon as in any other window: {next}");
+        assert_eq!(counted.end_burst(at(80), 8, &mut common).weight, 10.0 / 8.0);
     }
 
     #[test]

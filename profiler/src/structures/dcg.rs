@@ -175,12 +175,15 @@ impl Dcg {
         self.all().estimate(&self.all(), &self.strata())
     }
 
-    /// By how much the degree of overlap with the true distribution over edges is to be expected below 1, as far as strata can tell. Infinite if there was one only.
+    /// By how much the degree of overlap with the true distribution over edges is to be expected below 1, as far as strata can tell; or will be, once there are as many calls of another phase, for which those of this one may be too many
+    /// or too few. Infinite if there was one stratum only.
     pub fn doubt(&self) -> f64 {
         let dcg = self.ended();
         let errors: f64 = dcg.seen().map(|(_, sums)| sums.estimate(&dcg.total, &dcg.closed_ticks).share_error).sum();
         // What some edges have too much others have too little of, and a normal error is sqrt(2/π) of its deviation in the mean.
-        errors / std::f64::consts::TAU.sqrt()
+        let now = errors / std::f64::consts::TAU.sqrt();
+        let total = dcg.total.estimate(&dcg.total, &dcg.closed_ticks);
+        now.max(share(total.standard_error, total.weight) / 2.0)
     }
 
     /// The total, open ticks included.

@@ -6,6 +6,7 @@
 use jit::context::CallSeen;
 use jit::native::RawFrame;
 use profiler::ids::ThreadId;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// What of a sample counts; see [`profiler::sample::Observed`].
@@ -90,6 +91,12 @@ impl Packet {
             + self.calls.capacity() * size_of::<CallSeen>()
     }
 
+    /// Takes memory for so many bytes more of frames, and of calls: no page of it is then met for the first time while a program is looked at.
+    pub fn take_memory(&mut self, bytes: usize) {
+        take(&mut self.frames, bytes);
+        take(&mut self.calls, bytes);
+    }
+
     /// A frame of the sample that is being made, after those inside of it.
     pub fn frame(&mut self, frame: RawFrame) {
         self.frames.push(frame);
@@ -119,6 +126,22 @@ impl Packet {
             sample.weight *= factor;
             sample.stands_for = nanos / ticks as f64;
         }
+    }
+
+    /// All calls that were recorded in samples from this one on get the same weight, and stand for so many calls more together. Says whether there are any.
+    ///
+    /// Weights from burst to burst depend on where in a window a burst lies: a program that does the same whenever a window begins would show it.
+    pub fn even_out(&mut self, from: usize, more: f64) -> bool {
+        let mut before = from.checked_sub(1).map_or(0, |before| self.samples[before].calls_end);
+        let (mut total, mut recorded) = (more, 0.0);
+        for sample in &self.samples[from..] {
+            let top = u32::from(sample.kind != Kind::Burst);
+            let calls = f64::from(sample.calls_end - before + top);
+            (total, recorded) = (total + sample.weight * calls, recorded + calls);
+            before = sample.calls_end;
+        }
+        self.samples[from..].iter_mut().for_each(|sample| sample.weight = total / recorded);
+        recorded > 0.0
     }
 
     /// The sample that was being made saw nothing.
@@ -153,5 +176,48 @@ impl Packet {
             let frames = &self.frames[frames as usize..sample.frames_end as usize];
             (sample, frames, &self.calls[calls as usize..sample.calls_end as usize])
         })
+    }
+}
+
+fn take<T: Copy>(records: &mut Vec<T>, bytes: usize) {
+    const PAGE: usize = 4096;
+    records.reserve(bytes / size_of::<T>());
+    let free = records.spare_capacity_mut().iter_mut().take(bytes / size_of::<T>());
+    free.step_by(PAGE / size_of::<T>()).for_each(|record| *record = MaybeUninit::zeroed());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burst(packet: &mut Packet, kind: Kind, calls: usize, weight: f64) {
+        (0..calls).for_each(|_| packet.call(CallSeen::default()));
+        packet.seal(kind, weight, 0);
+    }
+
+    fn weights(packet: &Packet) -> Vec<f64> {
+        packet.samples().map(|(sample, ..)| sample.weight).collect()
+    }
+
+    #[test]
+    fn calls_of_a_window_weigh_the_same_and_stand_for_all_of_them() {
+        let mut packet = Packet::new(ThreadId::from_u32(0));
+        burst(&mut packet, Kind::Burst, 5, 7.0);
+        assert!(!packet.even_out(1, 100.0), "no sample");
+        burst(&mut packet, Kind::Burst, 2, 10.0);
+        burst(&mut packet, Kind::BurstFromTop, 3, 5.0);
+        burst(&mut packet, Kind::Top, 0, 60.0);
+        assert!(packet.even_out(1, 40.0));
+        assert_eq!(weights(&packet), [7.0, 20.0, 20.0, 20.0], "140 calls, seven of which were recorded");
+    }
+
+    #[test]
+    fn memory_that_was_taken_is_there_when_it_is_needed() {
+        let mut packet = Packet::new(ThreadId::from_u32(0));
+        burst(&mut packet, Kind::Burst, 5, 7.0);
+        packet.take_memory(1 << 16);
+        let taken = packet.capacity();
+        (0..1000).for_each(|_| packet.call(CallSeen::default()));
+        assert_eq!((packet.calls.len(), packet.capacity()), (1005, taken));
     }
 }

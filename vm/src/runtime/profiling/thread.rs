@@ -58,6 +58,8 @@ pub struct ThreadProfiler {
     window: Option<Window>,
     /// The last one, whose samples are still in the packet while there is none.
     last_window: Option<EndedWindow>,
+    /// Calls of windows before it for which no sample stands: the next one will.
+    left: f64,
     /// Cycles of the processor's time that were spent here, what is due to other programs left out, and in collections.
     taken: u64,
     owner: std::thread::ThreadId,
@@ -157,6 +159,7 @@ impl ThreadProfiler {
             spent: 0,
             window: None,
             last_window: None,
+            left: 0.0,
             taken: 0,
             owner: std::thread::current().id(),
         }
@@ -478,10 +481,7 @@ impl ThreadProfiler {
 
     fn hand_over_full(&mut self) {
         if self.profiler.is_full(&self.packet) {
-            // To wake the organizer may take longer than all else that is done here.
-            let left = self.leaves();
             self.counters.samples_dropped += self.profiler.hand_over(&mut self.packet);
-            left.into_iter().for_each(|left| self.returns(left));
         }
     }
 }

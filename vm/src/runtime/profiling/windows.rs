@@ -205,7 +205,7 @@ impl Schedule {
 
     /// More calls than may be counted.
     fn is_excessive(&self) -> bool {
-        self.most > tuning::WINDOW_CALLS
+        self.most > tuning::WINDOW_EXACT
     }
 
     /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
@@ -217,7 +217,7 @@ impl Schedule {
 
     /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
     fn turn(&self) -> u64 {
-        let far = (tuning::WINDOW_CALLS / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
+        let far = (tuning::WINDOW_EXACT / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
         (tuning::WINDOW_TURN as f64 * far) as u64
     }
 

@@ -8,6 +8,9 @@
 use super::super::windows::{self, Counted, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
 
+/// Bytes of frames, and of calls, that a window records at most, but for one that is much longer or of deep stacks.
+const MEMORY: usize = 16 << 10;
+
 /// A time in which calls are counted.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
@@ -34,6 +37,8 @@ pub(super) struct EndedWindow {
     calls: f64,
     /// Of the calls, the part that makes up for what the window itself took.
     correction: f64,
+    /// Of the calls, those for which no sample stands: all, if there is none.
+    left: f64,
 }
 
 impl ThreadProfiler {
@@ -42,9 +47,10 @@ impl ThreadProfiler {
         if self.window.is_none() && !self.profiler.windows().is_some_and(Windows::is_open) {
             return;
         }
-        let began = self.begins();
-        self.turn_window_at(self.own_time(), cells);
-        self.spend(began);
+        let (began, left) = (self.profiler.cycles(), self.profiler.thread_ran());
+        self.turn_window_at(left.saturating_sub(self.taken), cells);
+        self.spent += self.profiler.cycles().saturating_sub(began);
+        self.returns(left);
     }
 
     /// The thread leaves the program's work for a while: the time, for [`ThreadProfiler::returns`], where that matters.
@@ -71,6 +77,9 @@ impl ThreadProfiler {
         }
         let before = self.share_gap(now);
         self.hand_over_full();
+        if before.is_some() {
+            self.packet.take_memory(MEMORY);
+        }
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
         let counted = self.calls(cells);
@@ -86,12 +95,16 @@ impl ThreadProfiler {
         Some(half)
     }
 
-    /// The last window stands for so many nanoseconds more.
+    /// The last window stands for so many nanoseconds more, which is all that it stands for.
     fn extend(&mut self, last: EndedWindow, nanos: u64) {
         let more = nanos as f64 / last.nanos;
         self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
         self.counters.calls += (last.calls * more) as u64;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
+        if self.packet.even_out(last.samples, self.left) {
+            self.left = 0.0;
+        }
+        self.left += last.left * (1.0 + more);
     }
 
     fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
@@ -113,7 +126,10 @@ impl ThreadProfiler {
         };
         let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
         windows.tell_pace(counted);
-        self.sampler.end_window(counted.calls, stands_for);
+        let at = self.at(calls);
+        let ended = self.sampler.end_window(at, counted.calls, stands_for);
+        self.wait(ended.next, calls);
+        let left = if self.packet.even_out(window.samples, ended.left as f64) { 0.0 } else { ended.left as f64 * stands_for };
         self.packet.scale(window.samples, stands_for, nanos.max(1.0));
         self.window = None;
         self.counters.windows += 1;
@@ -121,7 +137,7 @@ impl ThreadProfiler {
         let calls = counted.calls as f64 * stands_for;
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
-        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls, correction });
+        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls, correction, left });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -137,6 +153,7 @@ impl ThreadProfiler {
                     window.before = None;
                 }
                 self.end_window(window, self.own_time(), cells);
+                self.last_window.into_iter().for_each(|last| self.extend(last, 0));
             }
             (None, last) => {
                 cells.set_left(self.armed);
