@@ -5,7 +5,7 @@
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
 //! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
-//! Invariant: weights times recorded calls add up to the calls made, but for those at the end of a thread, after its last burst's interval.
+//! Invariant: weights times recorded calls add up to the calls made, but for those at the end of a thread, after its last burst's interval, and those that were left to the driver when a window ended.
 
 use super::random::Random;
 use super::{Action, Common, Ended, EndedWindow, Span, Tick, Wake};
