@@ -79,7 +79,7 @@ knobs! {
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.
-    WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: a phase that calls much is noticed before all of its calls have cost a millisecond";
+    WINDOW_TURN: u64 = 4_000_000, "window-turn", "ns", "ours: a phase that calls much is noticed before all of its calls have cost a millisecond, or a few where turns are longer";
     /// How many times as long where calls are few.
     WINDOW_TURNS: f64 = 4.0, "window-turns", "times", "ours: of threads that share a processor with the timer, each look takes tens of microseconds";
     /// Calls from burst to burst where calls are counted in windows, in the mean.

@@ -156,6 +156,12 @@ fn doubt_is_what_overlap_lacks() {
     assert!((0.9..1.1).contains(&(said / lacks)), "{said} instead of {lacks}");
     assert_eq!(graph(&[tick(1, 1.0, "a . b")]).doubt(), f64::INFINITY, "one tick says nothing");
     assert_eq!(Dcg::new().doubt(), 0.0);
+    // One edge has all calls, but how many those are is another thing in each tick: a phase that follows would show it.
+    let mut graph = Dcg::new();
+    (0..8).for_each(|number| graph.add(&tick(number, if number % 2 == 0 { 1.0 } else { 3.0 }, "a")));
+    let total = graph.total_estimate();
+    assert_eq!(graph.doubt(), total.standard_error / total.weight / 2.0);
+    assert!(graph.doubt() > 0.05);
 }
 
 /// Windows that stand for very different times, in which a program calls at a pace that is drawn anew for each: the sum's error is that of the paces alone, since the times are known.
