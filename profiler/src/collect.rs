@@ -202,6 +202,16 @@ impl Collector {
         &self.dcg
     }
 
+    /// Of the context structure; of a k-CCF, of the k-SF from which it will be made.
+    pub fn nodes(&self) -> u64 {
+        match &self.contexts {
+            Contexts::None => 0,
+            Contexts::Cct(cct) => cct.structure().len().into(),
+            Contexts::CcMap(map) => map.structure().nodes().into(),
+            Contexts::Ksf(ksf) => ksf.structure().len() as u64,
+        }
+    }
+
     /// Of a k-CCF, that of the k-SF from which it will be made.
     pub fn size(&self) -> Size {
         let (nodes, bytes, dropped) = match &self.contexts {

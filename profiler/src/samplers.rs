@@ -234,11 +234,11 @@ impl Sampler {
         }
     }
 
-    /// A window is over, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver multiplies weights accordingly.
-    pub fn end_window(&mut self, at: Moment, calls: u64, stands_for: f64) -> EndedWindow {
+    /// A window is over, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver multiplies weights accordingly. `burst`: calls in a burst of the next one.
+    pub fn end_window(&mut self, at: Moment, calls: u64, stands_for: f64, burst: u32) -> EndedWindow {
         self.counted_share = 1.0 / stands_for;
         match &mut self.machine {
-            Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, &mut self.common.random),
+            Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, burst, &mut self.common.random),
             _ => EndedWindow { left: 0, next: Wake::Tick },
         }
     }

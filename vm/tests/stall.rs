@@ -57,6 +57,7 @@ fn start(parameters: Parameters) -> Run {
         max_nodes: 1000,
         time: Time::Real,
         counting: Counting::Always,
+        longest_burst: None,
         rest: None,
         seed: 1,
     };

@@ -84,7 +84,9 @@ impl Counted {
     /// A window of so many calls is over, after which none are counted for a while if it is `brief`. None of its calls is left to the next burst.
     ///
     /// In brief windows of threads that call little bursts come closer, so that there are some in each, but never follow each other; in others they come more rarely where calls are frequent.
-    pub(super) fn end_window(&mut self, at: Moment, calls: u64, brief: bool, random: &mut Random) -> EndedWindow {
+    /// Bursts of the next are so long, as far as the interval that was asked for has room for them.
+    pub(super) fn end_window(&mut self, at: Moment, calls: u64, brief: bool, burst: u32, random: &mut Random) -> EndedWindow {
+        self.burst = u64::from(burst).min(self.asked / 2) as u32;
         let mut left = 0;
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
@@ -276,7 +278,7 @@ mod tests {
         let mut counted = Counted::new(1000, 8);
         counted.end_burst(at(0), 8, &mut common);
         let mut skip = |calls, brief| {
-            counted.end_window(at(0), calls * tuning::WINDOW_BURSTS, brief, &mut common.random);
+            counted.end_window(at(0), calls * tuning::WINDOW_BURSTS, brief, 8, &mut common.random);
             waited(counted.end_burst(at(0), 8, &mut common).next)
         };
         assert!((46..=138).contains(&skip(100, true)));
@@ -287,17 +289,29 @@ mod tests {
     }
 
     #[test]
+    fn bursts_of_a_window_are_as_long_as_its_interval_has_room_for() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        counted.end_burst(at(0), 8, &mut common);
+        for (asked, calls) in [(64, 64), (8, 8), (600, 500)] {
+            counted.end_window(at(0), 9000, true, asked, &mut common.random);
+            assert_eq!(counted.poll(at(10_000), &mut common), begin(calls));
+            assert!((500 - u64::from(calls) / 2..=1500).contains(&waited(counted.end_burst(at(0), calls.into(), &mut common).next)));
+        }
+    }
+
+    #[test]
     fn what_a_window_leaves_is_no_part_of_the_next_one() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
         let first = 60 + waited(counted.start(at(60), &mut common));
         assert_eq!(
-            counted.end_window(at(50), 300, true, &mut common.random),
+            counted.end_window(at(50), 300, true, 8, &mut common.random),
             EndedWindow { left: 0, next: Wake::After(first - 50) },
             "no burst yet"
         );
         assert_eq!(counted.end_burst(at(58), 8, &mut common).weight, 1000.0 / 8.0, "as it was placed");
-        let EndedWindow { left: 12, next: Wake::After(next) } = counted.end_window(at(70), 300, true, &mut common.random) else {
+        let EndedWindow { left: 12, next: Wake::After(next) } = counted.end_window(at(70), 300, true, 8, &mut common.random) else {
             panic!("12 are left")
         };
         assert!((1..=100).contains(&next), "the next one comes as soon as in any other window: {next}");

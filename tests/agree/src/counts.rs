@@ -23,6 +23,7 @@ pub fn profiler(program: Program) -> Result<Arc<Profiler>, String> {
         max_nodes: MAX_NODES,
         time: Time::Real,
         counting: Counting::Always,
+        longest_burst: None,
         rest: None,
         seed: 1,
     };
@@ -39,6 +40,7 @@ pub fn guiding(program: Program) -> Result<Arc<Profiler>, String> {
         max_nodes: MAX_NODES,
         time: Time::Real,
         counting: Counting::Beside,
+        longest_burst: None,
         rest: None,
         seed: 1,
     };

@@ -20,6 +20,7 @@ use profiler::profile::{Meta, Profile, Staleness};
 use profiler::program::Program;
 use profiler::report::{Inlined, Report};
 use profiler::samplers::{Length, Parameters};
+use profiler::tuning;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,6 +134,7 @@ impl LiveArgs {
                 ClockArg::Calls => Time::Calls,
             },
             counting: self.when(mode, tier)?,
+            longest_burst: self.longest_burst(mode, tier)?,
             rest: self.rest,
             seed: self.sampling.seed,
             reader: Reader::Document,
@@ -149,6 +151,7 @@ impl LiveArgs {
             max_nodes: GUIDING_NODES,
             time: Time::Real,
             counting: When::Beside,
+            longest_burst: None,
             rest: None,
             seed: self.sampling.seed,
             reader: Reader::Compiler,
@@ -177,6 +180,12 @@ impl LiveArgs {
             Some(_) if when == When::Always => Err("--rest goes with calls that are counted in windows, as with --profile adaptive".into()),
             _ => Ok(when),
         }
+    }
+
+    /// Up to which bursts may grow: not those whose length was asked for.
+    fn longest_burst(&self, mode: ModeArg, tier: TierArg) -> Result<Option<u32>, String> {
+        let may_grow = self.when(mode, tier)? == When::Windows && self.sampling.burst.is_none();
+        Ok(may_grow.then_some(tuning::WINDOW_LONGEST))
     }
 
     fn asks_for_source(&self) -> bool {
@@ -267,6 +276,7 @@ impl Session {
         let ledger = self.profiler.ledger();
         let described = describe(&options.parameters, options.seed, &counters);
         let mut parameters = described.parameters;
+        parameters.extend(options.longest_burst.map(|calls| ("longest burst".into(), format!("{calls} calls").into())));
         parameters.push(("tier".into(), tier.name().into()));
         let (clock, duration) = match options.time {
             Time::Real => (Clock::Nanoseconds, u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),

@@ -145,6 +145,7 @@ mod tests {
             max_nodes: 100,
             time: Time::Real,
             counting: Counting::Beside,
+            longest_burst: None,
             rest: None,
             seed: 1,
             reader,

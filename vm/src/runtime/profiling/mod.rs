@@ -75,6 +75,8 @@ pub struct ProfileOptions {
     pub max_nodes: u32,
     pub time: Time,
     pub counting: Counting,
+    /// Where calls are counted in windows: calls in a burst at most, while the contexts of many are new; `None`: bursts stay as long as they are.
+    pub longest_burst: Option<u32>,
     /// Where calls are counted in windows: windows come for so long, then none for as long, and so on.
     pub rest: Option<Duration>,
     /// Of everything random.
@@ -137,6 +139,12 @@ pub struct Profiler {
 }
 
 impl ProfileOptions {
+    /// Calls in a burst; 1 where bursts are not counted in calls.
+    #[cfg(feature = "native")]
+    fn burst(&self) -> u32 {
+        if let Mode::Estimator { burst, .. } = self.parameters.mode { burst } else { 1 }
+    }
+
     /// An empty one.
     ///
     /// # Errors
@@ -159,7 +167,7 @@ impl Profiler {
         let collector = options.collector()?;
         let call_source = call_source(&options);
         #[cfg(feature = "native")]
-        let windows = (options.counting != Counting::Always).then(windows::Windows::default);
+        let windows = (options.counting != Counting::Always).then(|| windows::Windows::new(options.burst(), options.longest_burst));
         let ledger = Ledger {
             program,
             collector,

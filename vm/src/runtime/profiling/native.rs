@@ -3,7 +3,7 @@
 //! In: packets. Out: samples in the ledger. Invariant: whoever waits for the organizer holds no lock that it needs.
 
 use super::counting::{CallSource, RetiredCalls};
-use super::organizer::Organizer;
+use super::organizer::{Organizer, Positions};
 use super::packet::Packet;
 use super::path::{Code, Position};
 use super::queue::Message;
@@ -18,6 +18,7 @@ use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use profiler::program::{Edge, Program};
 use profiler::sample::Sample;
 use profiler::samplers::{Interval, Mode, Random, Sampler};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
@@ -143,7 +144,12 @@ impl Profiler {
         organizer.freed(engine.inner().freed());
         let mut ledger = self.ledger();
         let Ledger { program, collector, .. } = &mut *ledger;
-        organizer.decode(packet, &mut Decoder { engine, program, collector });
+        let before = (organizer.stacks.calls, collector.nodes());
+        let mut positions = std::mem::take(&mut organizer.positions);
+        organizer.decode(packet, &mut Decoder { engine, program, collector, positions: &mut positions });
+        organizer.positions = positions;
+        let novelty = organizer.novelty.add(organizer.stacks.calls - before.0, ledger.collector.nodes() - before.1);
+        self.windows().into_iter().for_each(|windows| windows.set_novelty(novelty));
         (ledger.lost, ledger.stacks) = (organizer.lost, organizer.stacks);
         self.windows().into_iter().for_each(|windows| windows.set_doubt(ledger.collector.dcg().doubt()));
         ledger.organizer += start.elapsed();
@@ -173,10 +179,15 @@ struct Decoder<'a> {
     engine: &'a NativeEngine,
     program: &'a mut Program,
     collector: &'a mut Collector,
+    /// Of addresses that were looked up before.
+    positions: &'a mut Positions,
 }
 
 impl Code for Decoder<'_> {
-    fn position(&self, pc: u64) -> Option<Position> {
+    fn position(&mut self, pc: u64) -> Option<Rc<Position>> {
+        if let Some(position) = self.positions.get(&pc) {
+            return Some(position.clone());
+        }
         let mut is_probe = false;
         let engine = self.engine.inner();
         let chain = engine.decode(pc)?.map(|view| match view.site {
@@ -187,7 +198,9 @@ impl Code for Decoder<'_> {
             }
         });
         let chain = chain.collect();
-        Some(Position { chain, is_probe, frame_size: engine.frame_size(pc)? })
+        let position = Rc::new(Position { chain, is_probe, frame_size: engine.frame_size(pc)? });
+        self.positions.insert(pc, position.clone());
+        Some(position)
     }
 
     fn edge(&mut self, site: Option<CallSiteId>, callee: FuncId) -> EdgeId {

@@ -3,12 +3,16 @@
 //! In: [`Packet`]s of all threads. Out: [`Sample`]s, in the order of each thread, for the collector. Runs on one thread of its own, and looks up what addresses mean there.
 
 use super::packet::{Kind, Packet};
-use super::path::{Code, Path, Step};
+use super::path::{Code, Path, Position, Step};
 use jit::context::CallSeen;
 use profiler::event::Event;
 use profiler::ids::{EdgeId, ThreadId};
 use profiler::sample::{Observed, Sample};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// What addresses mean, as long as no code is freed.
+pub type Positions = FxHashMap<u64, Rc<Position>>;
 
 /// What is known of each thread that hands over packets.
 #[derive(Default)]
@@ -17,8 +21,31 @@ pub struct Organizer {
     /// Records that fit to nothing: a bug, shown in the report.
     pub lost: u64,
     pub stacks: Stacks,
+    pub novelty: Novelty,
+    pub positions: Positions,
     /// Pieces of code that had been freed when the paths were made.
     freed: u64,
+}
+
+/// How many of the calls observed last had contexts that were not known before: by Good and Turing, about the part of all calls whose contexts still are not.
+#[derive(Default)]
+pub struct Novelty {
+    calls: f64,
+    new: f64,
+}
+
+impl Novelty {
+    /// Of so many calls so many had contexts of their own. Gives the part of the last ones.
+    pub fn add(&mut self, calls: u64, new: u64) -> f64 {
+        const LAST: f64 = 65536.0;
+        self.calls += calls as f64;
+        self.new += new as f64;
+        if self.calls > LAST {
+            self.calls /= 2.0;
+            self.new /= 2.0;
+        }
+        self.new / self.calls.max(1.0)
+    }
 }
 
 /// The stacks of observed calls, all together.
@@ -45,6 +72,7 @@ impl Organizer {
     pub fn freed(&mut self, pieces: u64) {
         if std::mem::replace(&mut self.freed, pieces) != pieces {
             self.paths.clear();
+            self.positions.clear();
         }
     }
 
@@ -138,4 +166,20 @@ fn flush(events: Vec<Event>, sample: &mut Sample, code: &mut impl Code) -> Vec<E
 fn keep(path: &Path, sample: &mut Sample) {
     sample.stack.clear();
     sample.stack.extend_from_slice(path.edges());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn novelty_is_that_of_the_last_calls() {
+        let mut novelty = Novelty::default();
+        assert_eq!(novelty.add(0, 0), 0.0, "nothing is known");
+        assert_eq!(novelty.add(1000, 500), 0.5);
+        (0..100).for_each(|_| _ = novelty.add(10_000, 0));
+        assert!(novelty.add(10_000, 0) < 0.001, "long ago");
+        let last = (0..20).map(|_| novelty.add(10_000, 1000)).last();
+        assert!(last.is_some_and(|part| (0.08..=0.1).contains(&part)), "{last:?}");
+    }
 }

@@ -91,10 +91,10 @@ impl Packet {
             + self.calls.capacity() * size_of::<CallSeen>()
     }
 
-    /// Takes memory for so many bytes more of frames, and of calls: no page of it is then met for the first time while a program is looked at.
-    pub fn take_memory(&mut self, bytes: usize) {
-        take(&mut self.frames, bytes);
-        take(&mut self.calls, bytes);
+    /// Takes memory for so many frames and calls more: no page of it is then met for the first time while a program is looked at.
+    pub fn take_memory(&mut self, frames: usize, calls: usize) {
+        take(&mut self.frames, frames);
+        take(&mut self.calls, calls);
     }
 
     /// A frame of the sample that is being made, after those inside of it.
@@ -179,10 +179,10 @@ impl Packet {
     }
 }
 
-fn take<T: Copy>(records: &mut Vec<T>, bytes: usize) {
+fn take<T: Copy>(records: &mut Vec<T>, more: usize) {
     const PAGE: usize = 4096;
-    records.reserve(bytes / size_of::<T>());
-    let free = records.spare_capacity_mut().iter_mut().take(bytes / size_of::<T>());
+    records.reserve(more);
+    let free = records.spare_capacity_mut().iter_mut().take(more);
     free.step_by(PAGE / size_of::<T>()).for_each(|record| *record = MaybeUninit::zeroed());
 }
 
@@ -215,7 +215,7 @@ mod tests {
     fn memory_that_was_taken_is_there_when_it_is_needed() {
         let mut packet = Packet::new(ThreadId::from_u32(0));
         burst(&mut packet, Kind::Burst, 5, 7.0);
-        packet.take_memory(1 << 16);
+        packet.take_memory(4096, 4096);
         let taken = packet.capacity();
         (0..1000).for_each(|_| packet.call(CallSeen::default()));
         assert_eq!((packet.calls.len(), packet.capacity()), (1005, taken));

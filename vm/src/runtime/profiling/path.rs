@@ -16,6 +16,7 @@ use jit::native::RawFrame;
 use profiler::ids::{CallSiteId, EdgeId, FuncId};
 use profiler::sample::Sample;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// What an address in compiled code stands in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +35,7 @@ const LINK: u64 = 16;
 /// What is known of compiled code and of edges, and where samples go.
 pub trait Code {
     /// `None`: not in compiled code, so whoever returns there was called from outside.
-    fn position(&self, pc: u64) -> Option<Position>;
+    fn position(&mut self, pc: u64) -> Option<Rc<Position>>;
 
     fn edge(&mut self, site: Option<CallSiteId>, callee: FuncId) -> EdgeId;
 

@@ -10,6 +10,7 @@ use profiler::sample::{Observed, Sample};
 use profiler::samplers::Random;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 const FUNCS: u64 = 5;
 const THREAD: u32 = 0;
@@ -38,8 +39,8 @@ impl Meanings {
 }
 
 impl Code for Meanings {
-    fn position(&self, pc: u64) -> Option<Position> {
-        self.positions.get(pc.checked_sub(0x1000)? as usize).cloned()
+    fn position(&mut self, pc: u64) -> Option<Rc<Position>> {
+        self.positions.get(pc.checked_sub(0x1000)? as usize).cloned().map(Rc::new)
     }
 
     fn edge(&mut self, site: Option<CallSiteId>, callee: FuncId) -> EdgeId {

@@ -32,24 +32,28 @@ pub struct Windows {
     share: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
     doubt: AtomicU64,
+    /// The part of the calls recorded last that had contexts of their own: bits of a [`f64`].
+    novelty: AtomicU64,
     /// Windows that go by time alone come so many times rarer.
     rarer: AtomicU32,
+    /// Calls in a burst, at least and at most.
+    bursts: (u32, u32),
 }
 
-/// Open: a program begins with code that counts.
-impl Default for Windows {
-    fn default() -> Windows {
+impl Windows {
+    /// Open: a program begins with code that counts. Bursts are of `burst` calls; while contexts are new, of up to `longest`, where there is one.
+    pub fn new(burst: u32, longest: Option<u32>) -> Windows {
         Windows {
             is_open: AtomicBool::new(true),
             pace: AtomicU64::new(0),
             share: AtomicU64::new(1f64.to_bits()),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
+            novelty: AtomicU64::new(0f64.to_bits()),
             rarer: AtomicU32::new(1),
+            bursts: (burst, longest.map_or(burst, |longest| longest.max(burst))),
         }
     }
-}
 
-impl Windows {
     pub fn is_open(&self) -> bool {
         self.is_open.load(Relaxed)
     }
@@ -57,6 +61,18 @@ impl Windows {
     /// How far the profile may be off.
     pub fn set_doubt(&self, doubt: f64) {
         self.doubt.store(doubt.to_bits(), Relaxed);
+    }
+
+    /// See [`Novelty`](super::organizer::Novelty).
+    pub fn set_novelty(&self, share: f64) {
+        self.novelty.store(share.to_bits(), Relaxed);
+    }
+
+    /// Calls in a burst of the next window: longer where more of them have contexts that are not known yet. Bursts of one window are of one length, so that no call is more likely to be seen than another.
+    pub fn burst(&self) -> u32 {
+        let longer = f64::from_bits(self.novelty.load(Relaxed)) / tuning::WINDOW_NOVELTY;
+        let (least, most) = self.bursts;
+        ((f64::from(least) * longer) as u32).clamp(least, most)
     }
 
     /// For how many times as much windows may be paid as for a profile that is as sure as it is to be.
@@ -307,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_profile_that_is_sure_is_worth_less() {
-        let windows = Windows::default();
+        let windows = Windows::new(1, None);
         assert_eq!(windows.worth(), tuning::WINDOW_MOST, "nothing is known when a program begins");
         let mut worth = |doubt| {
             windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
@@ -317,8 +333,21 @@ mod tests {
     }
 
     #[test]
+    fn bursts_are_longer_where_contexts_are_new() {
+        let windows = Windows::new(32, Some(512));
+        let mut burst = |novelty| {
+            windows.set_novelty(novelty * tuning::WINDOW_NOVELTY);
+            windows.burst()
+        };
+        assert_eq!([0.0, 1.0, 2.0, 15.5, 17.0].map(&mut burst), [32, 32, 64, 496, 512]);
+        let fixed = [Windows::new(8, None), Windows::new(8, Some(4))];
+        fixed.iter().for_each(|windows| windows.set_novelty(1.0));
+        assert_eq!(fixed.map(|windows| windows.burst()), [8, 8], "somebody asked for just so many");
+    }
+
+    #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
-        let windows = Windows::default();
+        let windows = Windows::new(1, None);
         let tell = |calls, gone_over, length| windows.tell_pace(Counted { length, calls, gone_over });
         tell(1000, 0, 1_000_000);
         tell(5000, 0, 1_000_000);

@@ -8,8 +8,10 @@
 use super::super::windows::{self, Counted, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
 
-/// Bytes of frames, and of calls, that a window records at most, but for one that is much longer or of deep stacks.
-const MEMORY: usize = 16 << 10;
+/// Frames of a window at most, but for one of deep stacks.
+const FRAMES: usize = 640;
+/// Bursts of a window at most, but for one that is much longer.
+const BURSTS: usize = 20;
 
 /// A time in which calls are counted.
 #[derive(Clone, Copy)]
@@ -78,7 +80,8 @@ impl ThreadProfiler {
         let before = self.share_gap(now);
         self.hand_over_full();
         if before.is_some() {
-            self.packet.take_memory(MEMORY);
+            let burst = self.profiler.windows().map_or(0, Windows::burst);
+            self.packet.take_memory(FRAMES, BURSTS * burst as usize);
         }
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
@@ -127,7 +130,7 @@ impl ThreadProfiler {
         let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
         windows.tell_pace(counted);
         let at = self.at(calls);
-        let ended = self.sampler.end_window(at, counted.calls, stands_for);
+        let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
         self.wait(ended.next, calls);
         let left = if self.packet.even_out(window.samples, ended.left as f64) { 0.0 } else { ended.left as f64 * stands_for };
         self.packet.scale(window.samples, stands_for, nanos.max(1.0));
@@ -195,6 +198,7 @@ mod tests {
             max_nodes: 16,
             time: Time::Real,
             counting: Counting::Windows,
+            longest_burst: None,
             rest: None,
             seed: 1,
             reader: Reader::Document,
