@@ -247,8 +247,12 @@ impl Schedule {
         let lasts = self.lasted.clamp(length, 4 * length);
         let share = 1.0 + self.closed.elapsed().as_secs_f64() / lasts.as_secs_f64();
         self.opened = Some(Instant::now());
-        self.windows().share.store(share.to_bits(), Relaxed);
+        self.set_share(share);
         self.windows().is_open.store(true, Relaxed);
+    }
+
+    fn set_share(&self, share: f64) {
+        self.windows().share.store(share.to_bits(), Relaxed);
     }
 
     fn close(&mut self) {
@@ -273,7 +277,11 @@ impl Ticks for Schedule {
             }
             false => self.gap(),
             true if self.is_beside() || self.is_excessive() => self.length(),
-            true => self.turn(),
+            true => {
+                // All calls are counted: threads that begin from now on stand for themselves.
+                self.set_share(1.0);
+                self.turn()
+            }
         })
     }
 
