@@ -86,12 +86,12 @@ knobs! {
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: about ten bursts in a window of a program that does little but call";
     /// Bursts in a window where that makes them closer.
     WINDOW_BURSTS: u64 = 3, "window-bursts", "bursts", "ours: in windows with few calls so many bursts are still much fewer than windows cost";
-    /// Calls in one of these bursts.
+    /// Calls in one of these bursts at least.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Calls in the longest of these bursts.
     WINDOW_LONGEST: u32 = 512, "window-longest", "calls", "ours: of programs with very many contexts each call that is recorded shows more of them; what these bursts take beyond short ones could not be told from noise";
-    /// The part of the recorded calls that have new contexts, beyond which bursts are longer, in proportion.
-    WINDOW_NOVELTY: f64 = 0.002, "window-novelty", "share of recorded calls", "ours: so low that bursts of programs with very many contexts are all of the same length";
+    /// New contexts a recorded call, beyond which bursts are longer, in proportion.
+    WINDOW_NOVELTY: f64 = 0.002, "window-novelty", "contexts a call", "ours: so low that bursts of programs with very many contexts are all of the same length";
     /// Length of a window in which threads leave optimized code for code that counts.
     BESIDE_LENGTH: u64 = 1_000_000, "beside-length", "ns", "ours: a loop of optimized code that was entered before shows nothing of what it has inlined, so most loops must come to their end; code that counts takes three times as long";
     /// Longest time between these windows.

@@ -236,5 +236,5 @@ fn threads_that_begin_once_all_calls_are_counted_stand_for_themselves() {
     let of = |edge: EdgeId| *program.functions[program.callee(edge)].name == *"sparse";
     let calls: f64 = found.dcg().iter().filter(|counted| of(counted.edge)).map(|counted| counted.weight).sum();
     // The first of them begin in windows, and stand for others.
-    assert!(calls < 5e6, "{calls} calls instead of a million");
+    assert!((1e5..5e6).contains(&calls), "{calls} calls instead of a million");
 }

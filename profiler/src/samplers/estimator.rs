@@ -27,6 +27,8 @@ pub(super) struct Counted {
     /// As it was asked for, and as it is now.
     asked: u64,
     mean: u64,
+    /// The same.
+    asked_burst: u32,
     burst: u32,
     /// The call of the next burst.
     due: u64,
@@ -38,7 +40,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { asked: mean, mean, burst, due: 0, ended: None, price: 0 }
+        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, price: 0 }
     }
 
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
@@ -84,15 +86,16 @@ impl Counted {
     /// A window of so many calls is over, after which none are counted for a while if it is `brief`. None of its calls is left to the next burst.
     ///
     /// In brief windows of threads that call little bursts come closer, so that there are some in each, but never follow each other; in others they come more rarely where calls are frequent.
-    /// Bursts of the next are so long, as far as the interval that was asked for has room for them.
+    /// Bursts of the next are of up to `burst` calls, but not of more than half of those from one to the next: else most would be cut off where the window ends.
     pub(super) fn end_window(&mut self, at: Moment, calls: u64, brief: bool, burst: u32, random: &mut Random) -> EndedWindow {
-        self.burst = u64::from(burst).min(self.asked / 2) as u32;
+        let mean = calls / tuning::WINDOW_BURSTS;
+        let mean = if brief { mean.min(self.asked) } else { mean.max(self.asked) };
+        self.burst = (u64::from(burst).min(mean / 2) as u32).max(self.asked_burst);
+        self.mean = mean.max(2 * u64::from(self.burst));
         let mut left = 0;
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
             left = at.calls - std::mem::replace(ended, at.calls);
-            let mean = calls / tuning::WINDOW_BURSTS;
-            self.mean = if brief { mean.max(2 * u64::from(self.burst)).min(self.asked) } else { mean.max(self.asked) };
             let most = self.mean.max(self.price);
             if self.due > at.calls + most {
                 self.due = at.calls + 1 + random.below(most);
@@ -289,14 +292,17 @@ mod tests {
     }
 
     #[test]
-    fn bursts_of_a_window_are_as_long_as_its_interval_has_room_for() {
+    fn bursts_of_a_window_take_half_of_its_calls_at_most() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
         counted.end_burst(at(0), 8, &mut common);
-        for (asked, calls) in [(64, 64), (8, 8), (600, 500)] {
-            counted.end_window(at(0), 9000, true, asked, &mut common.random);
-            assert_eq!(counted.poll(at(10_000), &mut common), begin(calls));
-            assert!((500 - u64::from(calls) / 2..=1500).contains(&waited(counted.end_burst(at(0), calls.into(), &mut common).next)));
+        for (of_window, longest, burst, mean) in
+            [(9000, 64, 64, 1000), (9000, 8, 8, 1000), (9000, 600, 500, 1000), (300, 600, 50, 100), (30, 600, 8, 16)]
+        {
+            counted.end_window(at(0), of_window, true, longest, &mut common.random);
+            assert_eq!(counted.poll(at(10_000), &mut common), begin(burst));
+            let burst = u64::from(burst);
+            assert!(((mean - burst) / 2..=mean * 3 / 2).contains(&waited(counted.end_burst(at(0), burst, &mut common).next)));
         }
     }
 

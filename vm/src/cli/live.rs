@@ -10,9 +10,7 @@ use crate::runtime::profiling::Stacks;
 use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
-#[cfg(feature = "native")]
-use profiler::collect::StructureKind;
-use profiler::collect::describe;
+use profiler::collect::{StructureKind, describe};
 use profiler::export::{self, Format};
 #[cfg(feature = "native")]
 use profiler::oracle::Kind;
@@ -184,7 +182,8 @@ impl LiveArgs {
 
     /// Up to which bursts may grow: not those whose length was asked for.
     fn longest_burst(&self, mode: ModeArg, tier: TierArg) -> Result<Option<u32>, String> {
-        let may_grow = self.when(mode, tier)? == When::Windows && self.sampling.burst.is_none();
+        let has_contexts = self.sampling.kind()? != StructureKind::Dcg;
+        let may_grow = self.when(mode, tier)? == When::Windows && self.sampling.burst.is_none() && has_contexts;
         Ok(may_grow.then_some(tuning::WINDOW_LONGEST))
     }
 

@@ -75,7 +75,7 @@ pub struct ProfileOptions {
     pub max_nodes: u32,
     pub time: Time,
     pub counting: Counting,
-    /// Where calls are counted in windows: calls in a burst at most, while the contexts of many are new; `None`: bursts stay as long as they are.
+    /// Where calls are counted in windows: calls in a burst at most, while many have new contexts; `None`: bursts stay as long as they are.
     pub longest_burst: Option<u32>,
     /// Where calls are counted in windows: windows come for so long, then none for as long, and so on.
     pub rest: Option<Duration>,

@@ -3,7 +3,7 @@
 //! In: packets. Out: samples in the ledger. Invariant: whoever waits for the organizer holds no lock that it needs.
 
 use super::counting::{CallSource, RetiredCalls};
-use super::organizer::{Organizer, Positions};
+use super::organizer::Organizer;
 use super::packet::Packet;
 use super::path::{Code, Position};
 use super::queue::Message;
@@ -18,6 +18,7 @@ use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use profiler::program::{Edge, Program};
 use profiler::sample::Sample;
 use profiler::samplers::{Interval, Mode, Random, Sampler};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -121,12 +122,12 @@ impl Profiler {
 
     /// The organizer's life: until [`Profiler::finish`].
     fn organize(&self, engine: &NativeEngine) {
-        let mut organizer = Organizer::default();
+        let (mut organizer, mut positions) = (Organizer::default(), Positions::default());
         loop {
             match self.queue.receive() {
                 Message::Samples(packet) => {
                     self.windows().into_iter().for_each(Windows::let_pass);
-                    self.enter(&mut organizer, &packet, engine);
+                    self.enter(&mut organizer, &mut positions, &packet, engine);
                     self.marks.decoded();
                     self.queue.recycle(packet);
                 }
@@ -139,15 +140,15 @@ impl Profiler {
         }
     }
 
-    fn enter(&self, organizer: &mut Organizer, packet: &Packet, engine: &NativeEngine) {
+    fn enter(&self, organizer: &mut Organizer, positions: &mut Positions, packet: &Packet, engine: &NativeEngine) {
         let start = Instant::now();
-        organizer.freed(engine.inner().freed());
+        if organizer.freed(engine.inner().freed()) {
+            positions.clear();
+        }
         let mut ledger = self.ledger();
         let Ledger { program, collector, .. } = &mut *ledger;
         let before = (organizer.stacks.calls, collector.nodes());
-        let mut positions = std::mem::take(&mut organizer.positions);
-        organizer.decode(packet, &mut Decoder { engine, program, collector, positions: &mut positions });
-        organizer.positions = positions;
+        organizer.decode(packet, &mut Decoder { engine, program, collector, positions });
         let novelty = organizer.novelty.add(organizer.stacks.calls - before.0, ledger.collector.nodes() - before.1);
         self.windows().into_iter().for_each(|windows| windows.set_novelty(novelty));
         (ledger.lost, ledger.stacks) = (organizer.lost, organizer.stacks);
@@ -174,12 +175,14 @@ pub fn start_organizer(profiler: &Arc<Profiler>, engine: &Arc<NativeEngine>) -> 
     std::thread::Builder::new().name("organizer".into()).spawn(move || profiler.organize(&engine))
 }
 
+/// What addresses mean that were looked up before, as long as no code is freed.
+type Positions = FxHashMap<u64, Rc<Position>>;
+
 /// What addresses mean; edges and samples go to the ledger.
 struct Decoder<'a> {
     engine: &'a NativeEngine,
     program: &'a mut Program,
     collector: &'a mut Collector,
-    /// Of addresses that were looked up before.
     positions: &'a mut Positions,
 }
 

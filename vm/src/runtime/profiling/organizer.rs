@@ -3,16 +3,12 @@
 //! In: [`Packet`]s of all threads. Out: [`Sample`]s, in the order of each thread, for the collector. Runs on one thread of its own, and looks up what addresses mean there.
 
 use super::packet::{Kind, Packet};
-use super::path::{Code, Path, Position, Step};
+use super::path::{Code, Path, Step};
 use jit::context::CallSeen;
 use profiler::event::Event;
 use profiler::ids::{EdgeId, ThreadId};
 use profiler::sample::{Observed, Sample};
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
-
-/// What addresses mean, as long as no code is freed.
-pub type Positions = FxHashMap<u64, Rc<Position>>;
 
 /// What is known of each thread that hands over packets.
 #[derive(Default)]
@@ -22,12 +18,11 @@ pub struct Organizer {
     pub lost: u64,
     pub stacks: Stacks,
     pub novelty: Novelty,
-    pub positions: Positions,
     /// Pieces of code that had been freed when the paths were made.
     freed: u64,
 }
 
-/// How many of the calls observed last had contexts that were not known before: by Good and Turing, about the part of all calls whose contexts still are not.
+/// How many new contexts each of the calls observed last has brought, about: nodes of the structure, those of frames below a call included.
 #[derive(Default)]
 pub struct Novelty {
     calls: f64,
@@ -35,7 +30,7 @@ pub struct Novelty {
 }
 
 impl Novelty {
-    /// Of so many calls so many had contexts of their own. Gives the part of the last ones.
+    /// So many calls with so many new nodes. Gives the nodes a call, over the last ones.
     pub fn add(&mut self, calls: u64, new: u64) -> f64 {
         const LAST: f64 = 65536.0;
         self.calls += calls as f64;
@@ -69,11 +64,13 @@ impl Stacks {
 
 impl Organizer {
     /// So many pieces of code have been freed. Where others lie now, an address means something else than in the paths: they are not compared with what comes.
-    pub fn freed(&mut self, pieces: u64) {
-        if std::mem::replace(&mut self.freed, pieces) != pieces {
+    /// Says whether that is so.
+    pub fn freed(&mut self, pieces: u64) -> bool {
+        let is_new = std::mem::replace(&mut self.freed, pieces) != pieces;
+        if is_new {
             self.paths.clear();
-            self.positions.clear();
         }
+        is_new
     }
 
     /// Every sample of the packet.

@@ -470,7 +470,7 @@ impl ThreadProfiler {
     fn hand_over(&mut self, kind: Kind, weight: f64) {
         self.counters.samples += 1;
         // All samples of a window stand and fall together, once there is time between windows.
-        let is_windowed = self.profiler.windows().is_some_and(|windows| windows.share() > 1.0);
+        let is_windowed = self.profiler.windows().is_some_and(|windows| !windows.gap().is_none());
         let tick = if is_windowed { WINDOW_TICKS + self.counters.windows } else { self.sampler.tick() };
         self.packet.seal(kind, weight, tick);
         // Weights are known when the window ends.

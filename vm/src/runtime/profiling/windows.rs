@@ -1,7 +1,7 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
-//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count. Out: when windows begin and end ([`Schedule`], on the timer's thread); whether there is one now ([`Windows`],
-//! for all threads); what a window's calls stand for ([`share`]).
+//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count; how far the profile may still be off, and how many contexts are new. Out: when windows begin and end ([`Schedule`],
+//! on the timer's thread); whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`Gap`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
 //! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
@@ -28,11 +28,12 @@ pub struct Windows {
     is_open: AtomicBool,
     /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
-    /// What a window stands for whose thread has seen none before: bits of a [`f64`].
-    share: AtomicU64,
+    /// Of a [`Gap`], in nanoseconds.
+    gap: AtomicU64,
+    lasts: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
     doubt: AtomicU64,
-    /// The part of the calls recorded last that had contexts of their own: bits of a [`f64`].
+    /// New contexts for each of the calls recorded last: bits of a [`f64`].
     novelty: AtomicU64,
     /// Windows that go by time alone come so many times rarer.
     rarer: AtomicU32,
@@ -46,7 +47,8 @@ impl Windows {
         Windows {
             is_open: AtomicBool::new(true),
             pace: AtomicU64::new(0),
-            share: AtomicU64::new(1f64.to_bits()),
+            gap: AtomicU64::new(0),
+            lasts: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
             rarer: AtomicU32::new(1),
@@ -64,11 +66,11 @@ impl Windows {
     }
 
     /// See [`Novelty`](super::organizer::Novelty).
-    pub fn set_novelty(&self, share: f64) {
-        self.novelty.store(share.to_bits(), Relaxed);
+    pub fn set_novelty(&self, contexts: f64) {
+        self.novelty.store(contexts.to_bits(), Relaxed);
     }
 
-    /// Calls in a burst of the next window: longer where more of them have contexts that are not known yet. Bursts of one window are of one length, so that no call is more likely to be seen than another.
+    /// Calls in a burst of the next window: the more, the more new contexts they bring. Bursts of one window are of one length, and its calls weigh the same.
     pub fn burst(&self) -> u32 {
         let longer = f64::from_bits(self.novelty.load(Relaxed)) / tuning::WINDOW_NOVELTY;
         let (least, most) = self.bursts;
@@ -85,15 +87,19 @@ impl Windows {
         self.rarer.store(times, Relaxed);
     }
 
-    /// For how many times its own length a window stands, at a random time of a thread that has just begun.
-    pub fn share(&self) -> f64 {
-        f64::from_bits(self.share.load(Relaxed))
+    pub fn gap(&self) -> Gap {
+        Gap { nanos: self.gap.load(Relaxed), lasts: self.lasts.load(Relaxed) }
+    }
+
+    fn set_gap(&self, Gap { nanos, lasts }: Gap) {
+        self.gap.store(nanos, Relaxed);
+        self.lasts.store(lasts, Relaxed);
     }
 
     /// Waits for the end of a window, but not for long: where there are few processors, whoever works beside the program keeps the timer from ending it in time.
     pub fn let_pass(&self) {
         const LOOKS: u32 = 8;
-        let is_brief = || self.is_open() && self.share() > 1.0;
+        let is_brief = || self.is_open() && !self.gap().is_none();
         (0..LOOKS).take_while(|_| is_brief()).for_each(|_| std::thread::sleep(Duration::from_nanos(tuning::WINDOW_LENGTH)));
     }
 
@@ -104,6 +110,26 @@ impl Windows {
             let pace = window.cost() / tuning::COUNT_COST / window.length as f64 * 1e9;
             self.pace.fetch_max((pace as u64).max(1), Relaxed);
         }
+    }
+}
+
+/// The time before the present window in which no calls were counted, for threads that have seen no window before.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// 0 where all calls are counted.
+    nanos: u64,
+    /// How long the window is expected to be, in nanoseconds.
+    lasts: u64,
+}
+
+impl Gap {
+    pub fn is_none(self) -> bool {
+        self.nanos == 0
+    }
+
+    /// For how many times its own length a thread's first window stands, of so many nanoseconds: briefer ones are of threads that have begun or ended in it, and stand for others that did so before.
+    pub fn share(self, length: u64) -> f64 {
+        1.0 + self.nanos as f64 / length.max(self.lasts).max(1) as f64
     }
 }
 
@@ -245,14 +271,9 @@ impl Schedule {
         let length = Duration::from_nanos(self.length());
         // One in which all calls were counted for a while says nothing of those to come.
         let lasts = self.lasted.clamp(length, 4 * length);
-        let share = 1.0 + self.closed.elapsed().as_secs_f64() / lasts.as_secs_f64();
         self.opened = Some(Instant::now());
-        self.set_share(share);
+        self.windows().set_gap(Gap { nanos: nanos(self.closed.elapsed()), lasts: nanos(lasts) });
         self.windows().is_open.store(true, Relaxed);
-    }
-
-    fn set_share(&self, share: f64) {
-        self.windows().share.store(share.to_bits(), Relaxed);
     }
 
     fn close(&mut self) {
@@ -260,6 +281,10 @@ impl Schedule {
         self.lasted = self.opened.map_or(Duration::ZERO, |opened| self.closed - opened);
         self.windows().is_open.store(false, Relaxed);
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Ticks for Schedule {
@@ -279,7 +304,7 @@ impl Ticks for Schedule {
             true if self.is_beside() || self.is_excessive() => self.length(),
             true => {
                 // All calls are counted: threads that begin from now on stand for themselves.
-                self.set_share(1.0);
+                self.windows().set_gap(Gap::default());
                 self.turn()
             }
         })
@@ -320,6 +345,14 @@ mod tests {
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
         assert!(share(0, window(0, 1_000_000, 0)) >= 1.0, "a window that took no time");
+    }
+
+    #[test]
+    fn a_threads_first_window_stands_for_what_was_not_seen_of_others_or_of_itself() {
+        let gap = Gap { nanos: 9_900_000, lasts: 100_000 };
+        assert_eq!([0, 1000, 100_000].map(|length| gap.share(length)), [100.0; 3], "one of a hundred such threads is seen");
+        assert_eq!(gap.share(9_900_000), 2.0, "the window has become a long one");
+        assert_eq!([0, 1000].map(|length| Gap::default().share(length)), [1.0; 2], "all are seen");
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //!
 //! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
 
-use super::super::windows::{self, Counted, Windows};
+use super::super::windows::{self, Counted, Gap, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
+use profiler::tuning;
 
 /// Frames of a window at most, but for one of deep stacks.
 const FRAMES: usize = 640;
@@ -18,13 +19,21 @@ const BURSTS: usize = 20;
 pub(super) struct Window {
     /// In cycles of the thread's own time.
     began: u64,
-    /// Of the time since the last one, what this one stands for, in nanoseconds; `None`: it is the first.
-    before: Option<u64>,
+    before: Before,
     /// Calls counted before, and how many of all went over from code that does not count.
     counted: u64,
     gone_over: u64,
     /// Samples in the packet before.
     samples: usize,
+}
+
+/// What a window stands for besides itself.
+#[derive(Clone, Copy)]
+enum Before {
+    /// Of the time since the last one, half, in nanoseconds.
+    Own(u64),
+    /// It is the thread's first one: what all threads were not seen in.
+    Others(Gap),
 }
 
 /// The last one, as long as there is no other.
@@ -77,10 +86,11 @@ impl ThreadProfiler {
         if !is_open {
             return;
         }
-        let before = self.share_gap(now);
+        let Some(windows) = self.profiler.windows() else { return };
+        let (gap, burst) = (windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
+        let before = self.share_gap(now).map_or(Before::Others(gap), Before::Own);
         self.hand_over_full();
-        if before.is_some() {
-            let burst = self.profiler.windows().map_or(0, Windows::burst);
+        if matches!(before, Before::Own(_)) {
             self.packet.take_memory(FRAMES, BURSTS * burst as usize);
         }
         // What was counted since the last one was not meant to be.
@@ -124,10 +134,10 @@ impl ThreadProfiler {
             gone_over: cells.gone_over() - window.gone_over,
         };
         let (stands_for, nanos) = match window.before {
-            Some(before) => (windows::share(before, counted), (before + counted.length) as f64),
-            None => (windows.share(), windows.share() * counted.length as f64),
+            Before::Own(before) => (windows::share(before, counted), (before + counted.length) as f64),
+            Before::Others(gap) => (gap.share(counted.length), gap.share(counted.length) * counted.length as f64),
         };
-        let correction = window.before.map_or(0.0, |before| counted.correction(before, stands_for));
+        let correction = if let Before::Own(before) = window.before { counted.correction(before, stands_for) } else { 0.0 };
         windows.tell_pace(counted);
         let at = self.at(calls);
         let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
@@ -151,11 +161,12 @@ impl ThreadProfiler {
         let is_own = self.owner == std::thread::current().id();
         match (self.window, self.last_window) {
             (Some(mut window), _) => {
+                let now = if is_own { self.own_time() } else { window.began };
                 if !is_own {
                     // Nobody knows how long the thread has run: the window counts as the first of a thread does.
-                    window.before = None;
+                    window.before = Before::Others(self.profiler.windows().map_or(Gap::default(), Windows::gap));
                 }
-                self.end_window(window, self.own_time(), cells);
+                self.end_window(window, now, cells);
                 self.last_window.into_iter().for_each(|last| self.extend(last, 0));
             }
             (None, last) => {
