@@ -214,16 +214,16 @@ impl Collector {
 
     /// Of a k-CCF, that of the k-SF from which it will be made.
     pub fn size(&self) -> Size {
-        let (nodes, bytes, dropped) = match &self.contexts {
-            Contexts::None => (0, 0, self.dcg.dropped()),
-            Contexts::Cct(cct) => (cct.structure().len().into(), cct.bytes() + cct.structure().bytes(), cct.structure().dropped()),
+        let (bytes, dropped) = match &self.contexts {
+            Contexts::None => (0, self.dcg.dropped()),
+            Contexts::Cct(cct) => (cct.bytes() + cct.structure().bytes(), cct.structure().dropped()),
             Contexts::CcMap(map) => {
                 let dropped = Dropped { calls: map.structure().dropped().calls + map.structure().unknown(), ..map.structure().dropped() };
-                (map.structure().nodes().into(), map.bytes() + map.structure().bytes(), dropped)
+                (map.bytes() + map.structure().bytes(), dropped)
             }
-            Contexts::Ksf(ksf) => (ksf.structure().len() as u64, ksf.bytes() + ksf.structure().bytes(), ksf.structure().dropped()),
+            Contexts::Ksf(ksf) => (ksf.bytes() + ksf.structure().bytes(), ksf.structure().dropped()),
         };
-        Size { nodes, bytes: bytes + self.dcg.bytes() + self.sums.bytes(), dropped }
+        Size { nodes: self.nodes(), bytes: bytes + self.dcg.bytes() + self.sums.bytes(), dropped }
     }
 
     /// What belongs to [`Collector::profile`] for the same number of calls.
