@@ -205,36 +205,3 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
         assert!((found / exact).ln().abs() < 0.7, "{name}: {found} of all calls instead of {exact}");
     }
 }
-
-/// Calls that must be counted in windows, then brief threads whose calls are few: a million.
-const THEN_THREADS: &str = r#"
-fun dense(n: Int): Int { return n + 1 }
-
-fun sparse(n: Int): Int {
-    var sum = n
-    for i in 1..100 { sum = (sum * 31 + i) % 1000003 }
-    return sum
-}
-
-fun main() {
-    var sum = 0
-    while sum < 100000000 { sum = dense(sum) }
-    for i in 1..1000 {
-        spawn(() => {
-            for n in 1..1000 { sparse(n) }
-        }).join()
-    }
-}
-"#;
-
-#[test]
-fn threads_that_begin_once_all_calls_are_counted_stand_for_themselves() {
-    let folder = Folder::new("then-threads");
-    let source = folder.write("program.lang", THEN_THREADS);
-    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
-    let program = found.program();
-    let of = |edge: EdgeId| *program.functions[program.callee(edge)].name == *"sparse";
-    let calls: f64 = found.dcg().iter().filter(|counted| of(counted.edge)).map(|counted| counted.weight).sum();
-    // The first of them begin in windows, and stand for others.
-    assert!((1e5..5e6).contains(&calls), "{calls} calls instead of a million");
-}
