@@ -97,6 +97,9 @@ pub trait Ticks: Send {
 
     /// Right after it was raised.
     fn after(&mut self) {}
+
+    /// No thread has run for so long, after which the next interval begins.
+    fn idled(&mut self, _time: Duration) {}
 }
 
 /// The program's own pace: always the same time from tick to tick.
@@ -151,6 +154,10 @@ impl Ticks for Both {
 
     fn after(&mut self) {
         self.due().for_each(|part| part.ticks.after());
+    }
+
+    fn idled(&mut self, time: Duration) {
+        self.parts.iter_mut().for_each(|part| part.ticks.idled(time));
     }
 }
 
@@ -328,7 +335,9 @@ impl World {
         while !state.closed {
             if state.running == 0 {
                 state.timer_idle = true;
+                let since = Instant::now();
                 state = self.wait(&self.timer, state);
+                ticks.idled(since.elapsed());
                 next = Instant::now() + ticks.interval();
                 continue;
             }

@@ -23,6 +23,8 @@ mod packet;
 mod path;
 #[cfg(feature = "native")]
 mod queue;
+#[cfg(feature = "native")]
+mod schedule;
 #[cfg(all(test, feature = "native"))]
 mod tests;
 #[cfg(feature = "native")]
@@ -145,6 +147,22 @@ impl ProfileOptions {
         if let Mode::Estimator { burst, .. } = self.parameters.mode { burst } else { 1 }
     }
 
+    /// For tests: calls are counted in windows.
+    #[cfg(test)]
+    fn windowed() -> ProfileOptions {
+        ProfileOptions {
+            parameters: Parameters::windowed_estimator(),
+            structure: StructureKind::Dcg,
+            max_nodes: 16,
+            time: Time::Real,
+            counting: Counting::Windows,
+            longest_burst: None,
+            rest: None,
+            seed: 1,
+            reader: Reader::Document,
+        }
+    }
+
     /// An empty one.
     ///
     /// # Errors
@@ -245,7 +263,7 @@ impl Profiler {
         let random = Random::stream(self.options.seed, TIMER_STREAM);
         #[cfg(feature = "native")]
         if self.windows.is_some() {
-            return Some(Box::new(windows::Schedule::new(self.clone(), engine.clone(), random)));
+            return Some(Box::new(schedule::Schedule::new(self.clone(), engine.clone(), random)));
         }
         _ = engine;
         let ticks = SamplerTicks { profiler: self.clone(), interval: self.interval(), random };

@@ -62,6 +62,8 @@ pub struct ThreadProfiler {
     left: f64,
     /// Cycles of the processor's time that were spent here, what is due to other programs left out, and in collections.
     taken: u64,
+    /// When the thread's profile began, in cycles of the processor's time.
+    born: u64,
     owner: std::thread::ThreadId,
 }
 
@@ -144,8 +146,10 @@ impl ThreadProfiler {
             VirtualTimer { next: interval.next(&mut random), random, interval }
         });
         let counters = Counters::default();
+        let born = profiler.thread_ran();
         ThreadProfiler {
             profiler,
+            born,
             sampler,
             counted: 0,
             armed: NEVER,

@@ -1,7 +1,7 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
-//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count; how far the profile may still be off, and how many contexts are new. Out: when windows begin and end ([`Schedule`],
-//! on the timer's thread); whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`Gap`]).
+//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count; how far the profile may still be off, and how many contexts are new; when windows begin and end
+//! ([`Schedule`](super::schedule::Schedule), on the timer's thread). Out: whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`First`]).
 //!
 //! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
 //! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
@@ -12,15 +12,10 @@
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
 //! Invariant: time is that for which the thread was on a processor, without what the profiler and collections took.
 
-use super::{Counting, Profiler};
-use crate::runtime::engine::Engine;
-use crate::runtime::safepoint::{Tick, Ticks};
-use profiler::samplers::Random;
 use profiler::tuning;
-use std::io::Write;
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Whether calls are counted now, and how fast they come.
 #[derive(Debug)]
@@ -28,8 +23,9 @@ pub struct Windows {
     is_open: AtomicBool,
     /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
-    /// Of a [`Gap`], in nanoseconds.
+    /// Of a [`Gap`].
     gap: AtomicU64,
+    opened: AtomicU64,
     lasts: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
     doubt: AtomicU64,
@@ -48,6 +44,7 @@ impl Windows {
             is_open: AtomicBool::new(true),
             pace: AtomicU64::new(0),
             gap: AtomicU64::new(0),
+            opened: AtomicU64::new(0),
             lasts: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
@@ -78,7 +75,7 @@ impl Windows {
     }
 
     /// For how many times as much windows may be paid as for a profile that is as sure as it is to be.
-    fn worth(&self) -> f64 {
+    pub(super) fn worth(&self) -> f64 {
         (f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT).clamp(tuning::WINDOW_LEAST, tuning::WINDOW_MOST)
     }
 
@@ -88,12 +85,26 @@ impl Windows {
     }
 
     pub fn gap(&self) -> Gap {
-        Gap { nanos: self.gap.load(Relaxed), lasts: self.lasts.load(Relaxed) }
+        Gap { cycles: self.gap.load(Relaxed), opened: self.opened.load(Relaxed), lasts: self.lasts.load(Relaxed) }
     }
 
-    fn set_gap(&self, Gap { nanos, lasts }: Gap) {
-        self.gap.store(nanos, Relaxed);
+    pub(super) fn set_gap(&self, Gap { cycles, opened, lasts }: Gap) {
+        self.gap.store(cycles, Relaxed);
+        self.opened.store(opened, Relaxed);
         self.lasts.store(lasts, Relaxed);
+    }
+
+    pub(super) fn set_open(&self, is_open: bool) {
+        self.is_open.store(is_open, Relaxed);
+    }
+
+    /// What [`Windows::tell_pace`] was told since the last time, in calls a second; 0: nothing.
+    pub(super) fn take_pace(&self) -> u64 {
+        self.pace.swap(0, Relaxed)
+    }
+
+    pub(super) fn rarer(&self) -> u32 {
+        self.rarer.load(Relaxed)
     }
 
     /// Waits for the end of a window, but not for long: where there are few processors, whoever works beside the program keeps the timer from ending it in time.
@@ -113,23 +124,59 @@ impl Windows {
     }
 }
 
-/// The time before the present window in which no calls were counted, for threads that have seen no window before.
+/// The time before the present window in which no calls were counted, for threads that have seen no window before. In cycles of the profiler's clock.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Gap {
     /// 0 where all calls are counted.
-    nanos: u64,
-    /// How long the window is expected to be, in nanoseconds.
-    lasts: u64,
+    pub cycles: u64,
+    /// When the window began.
+    pub opened: u64,
+    /// How long it lasts at least. How long it really does is not known as long as it does, and threads end in it: so it is its first part that stands for the gap.
+    pub lasts: u64,
 }
 
 impl Gap {
     pub fn is_none(self) -> bool {
-        self.nanos == 0
+        self.cycles == 0
     }
 
-    /// For how many times its own length a thread's first window stands, of so many nanoseconds: briefer ones are of threads that have begun or ended in it, and stand for others that did so before.
-    pub fn share(self, length: u64) -> f64 {
-        1.0 + self.nanos as f64 / length.max(self.lasts).max(1) as f64
+    /// For how many times as much as they are a thread's calls at these times of the window stand, if none of it was seen before: each moment of the window's first part stands for so many of the gap.
+    pub fn share(self, seen: Range<u64>) -> f64 {
+        if self.is_none() {
+            return 1.0;
+        }
+        let first = self.opened.saturating_add(self.lasts);
+        // A thread that is seen for no time at all is seen at its first moment.
+        let (length, within) = ((seen.end.max(seen.start + 1) - seen.start) as f64, first.saturating_sub(seen.start) as f64);
+        1.0 + self.cycles as f64 / self.lasts.max(1) as f64 * (within / length).min(1.0)
+    }
+}
+
+/// A thread's first window: it stands for what the thread has done before, and for threads that were never seen because they began and ended before it.
+#[derive(Clone, Copy, Debug)]
+pub struct First {
+    pub gap: Gap,
+    /// When the thread noticed the window, in cycles of the profiler's clock.
+    pub at: u64,
+    /// What the thread had run before, in nanoseconds.
+    pub ran: u64,
+}
+
+/// In nanoseconds, besides itself: what a window stands for that lies before it, and how much of what comes behind it is in that already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Before {
+    pub nanos: u64,
+    pub ahead: u64,
+}
+
+impl First {
+    /// Of a window of so many nanoseconds of the thread's time, which it left at this cycle.
+    ///
+    /// Of threads that live for a shorter time than the gap, the part that meets the window stands for all, by how much of the window it meets; one that lives for longer would have been seen in any case, and stands for
+    /// itself. So it is the longer of the thread's life, of which the rest is yet to come, and of the gap.
+    pub fn before(self, length: u64, left: u64) -> Before {
+        let gap = ((self.gap.share(self.at..left) - 1.0) * length as f64) as u64;
+        Before { nanos: gap.max(self.ran), ahead: gap.saturating_sub(self.ran) }
     }
 }
 
@@ -172,166 +219,10 @@ pub fn share(before: u64, window: Counted) -> f64 {
     1.0 + before as f64 / (window.length as f64 - window.slowdown()).max(1.0)
 }
 
-/// Times without any window, as long as the times between them, for measuring what windows cost: [`super::ProfileOptions::rest`].
-struct Rests {
-    turn: Duration,
-    is_resting: bool,
-}
-
-impl Rests {
-    /// How long the present rest still lasts, if there is one, after so much time. Says on stderr what has begun, for whoever measures; nothing is lost if nobody hears it.
-    fn left(&mut self, elapsed: Duration) -> Option<Duration> {
-        let turns = elapsed.as_nanos() / self.turn.as_nanos().max(1);
-        let is_resting = turns % 2 == 1;
-        if is_resting != self.is_resting {
-            self.is_resting = is_resting;
-            _ = writeln!(std::io::stderr(), "profiling {}", if is_resting { "rests" } else { "goes on" });
-        }
-        is_resting.then(|| self.turn.mul_f64((turns + 1) as f64).saturating_sub(elapsed))
-    }
-}
-
-/// When windows are open.
-pub struct Schedule {
-    profiler: Arc<Profiler>,
-    engine: Arc<dyn Engine>,
-    random: Random,
-    /// Calls a second, over many windows. Not in the last one: a dense window that is followed by a longer time than a sparse one would stand for more.
-    pace: f64,
-    /// In the last window or, where there were more before, over the last ones.
-    most: f64,
-    started: Instant,
-    /// When the last window ended.
-    closed: Instant,
-    /// When it began: not known of the first one, which is another.
-    opened: Option<Instant>,
-    /// How long it was: timers are late.
-    lasted: Duration,
-    rests: Option<Rests>,
-}
-
-impl Schedule {
-    pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
-        let now = Instant::now();
-        let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
-        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started: now, closed: now, opened: None, lasted: Duration::ZERO, rests }
-    }
-
-    /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
-    fn is_beside(&self) -> bool {
-        self.profiler.options().counting == Counting::Beside && self.engine.has_optimized_code()
-    }
-
-    /// Of a window, in nanoseconds.
-    fn length(&self) -> u64 {
-        if self.is_beside() { tuning::BESIDE_LENGTH } else { tuning::WINDOW_LENGTH }
-    }
-
-    fn windows(&self) -> &Windows {
-        self.profiler.windows().expect("the schedule is theirs")
-    }
-
-    /// Between half of it and one and a half times as long: windows keep step with nothing.
-    fn about(&mut self, nanos: u64) -> Duration {
-        Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
-    }
-
-    fn take_pace(&mut self) {
-        let pace = self.windows().pace.swap(0, Relaxed) as f64;
-        if pace > 0.0 {
-            self.pace = if self.pace == 0.0 { pace } else { self.pace + (pace - self.pace) / 16.0 };
-            // A phase that calls more counts at once: all its calls are counted until then.
-            self.most = if self.most < pace { pace } else { self.most + (pace - self.most) / 4.0 };
-        }
-    }
-
-    /// More calls than may be counted.
-    fn is_excessive(&self) -> bool {
-        self.most > tuning::WINDOW_EXACT
-    }
-
-    /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
-    fn gap(&self) -> u64 {
-        let counting = tuning::WINDOW_LENGTH as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
-        let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
-        ((counting + besides) / self.windows().worth()).min(tuning::WINDOW_GAP as f64) as u64
-    }
-
-    /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
-    fn turn(&self) -> u64 {
-        let far = (tuning::WINDOW_EXACT / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
-        (tuning::WINDOW_TURN as f64 * far) as u64
-    }
-
-    fn is_resting(&self) -> bool {
-        self.rests.as_ref().is_some_and(|rests| rests.is_resting)
-    }
-
-    fn open(&mut self) {
-        let length = Duration::from_nanos(self.length());
-        // One in which all calls were counted for a while says nothing of those to come.
-        let lasts = self.lasted.clamp(length, 4 * length);
-        self.opened = Some(Instant::now());
-        self.windows().set_gap(Gap { nanos: nanos(self.closed.elapsed()), lasts: nanos(lasts) });
-        self.windows().is_open.store(true, Relaxed);
-    }
-
-    fn close(&mut self) {
-        self.closed = Instant::now();
-        self.lasted = self.opened.map_or(Duration::ZERO, |opened| self.closed - opened);
-        self.windows().is_open.store(false, Relaxed);
-    }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl Ticks for Schedule {
-    fn interval(&mut self) -> Duration {
-        self.take_pace();
-        let is_open = self.windows().is_open();
-        let elapsed = self.started.elapsed();
-        if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
-            return if is_open { Duration::ZERO } else { left };
-        }
-        self.about(match is_open {
-            false if self.is_beside() => {
-                let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
-                (part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer.load(Relaxed))
-            }
-            false => self.gap(),
-            true if self.is_beside() || self.is_excessive() => self.length(),
-            true => {
-                // All calls are counted: threads that begin from now on stand for themselves.
-                self.windows().set_gap(Gap::default());
-                self.turn()
-            }
-        })
-    }
-
-    fn before(&mut self) -> Tick {
-        if !self.windows().is_open() {
-            self.engine.complete_twins();
-            self.engine.count_calls(true);
-            self.open();
-        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
-            self.engine.complete_twins();
-            self.close();
-        }
-        Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
-    }
-
-    fn after(&mut self) {
-        if !self.windows().is_open() {
-            self.engine.count_calls(false);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use profiler::samplers::Random;
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
@@ -348,18 +239,53 @@ mod tests {
     }
 
     #[test]
-    fn a_threads_first_window_stands_for_what_was_not_seen_of_others_or_of_itself() {
-        let gap = Gap { nanos: 9_900_000, lasts: 100_000 };
-        assert_eq!([0, 1000, 100_000].map(|length| gap.share(length)), [100.0; 3], "one of a hundred such threads is seen");
-        assert_eq!(gap.share(9_900_000), 2.0, "the window has become a long one");
-        assert_eq!([0, 1000].map(|length| Gap::default().share(length)), [1.0; 2], "all are seen");
+    fn the_first_part_of_a_window_stands_for_the_gap() {
+        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100 };
+        let share = |seen| gap.share(seen);
+        assert_eq!([share(1_000..1_000), share(1_000..1_010), share(1_090..1_100)], [100.0; 3], "one of a hundred such threads is seen");
+        assert_eq!([share(1_000..1_200), share(1_050..1_150)], [50.5; 2], "half of it in the first part");
+        assert_eq!([share(1_100..1_100), share(1_150..5_000)], [1.0; 2], "the window should be over");
+        assert_eq!(Gap::default().share(0..5), 1.0, "all are seen");
+    }
+
+    /// Threads that begin at any time and live for so many cycles, of which they are seen in windows of many lengths, late or not.
+    fn told_of_threads(life: u64, mut window: impl FnMut(&mut Random) -> (u64, u64)) -> f64 {
+        const THREADS: u64 = 100_000;
+        let mut random = Random::stream(1, 2);
+        let mut windows = Vec::new();
+        let mut end = 0;
+        while end < THREADS * 200 {
+            let (lasts, late) = window(&mut random);
+            let cycles = 5_000 + random.below(10_000);
+            let gap = Gap { cycles, opened: end + cycles, lasts };
+            end = gap.opened + lasts + late;
+            windows.push((gap, end));
+        }
+        let told: u64 = (0..THREADS).map(|_| told_of(life, random.below(THREADS * 200 - 200_000), &windows)).sum();
+        told as f64 / (THREADS * life) as f64
+    }
+
+    /// What the windows of a thread that lives from then on stand for.
+    fn told_of(life: u64, begins: u64, windows: &[(Gap, u64)]) -> u64 {
+        let ends = begins + life;
+        let first = windows.partition_point(|&(_, closed)| closed <= begins);
+        let (gap, closed) = windows[first];
+        let (at, left) = (gap.opened.max(begins), closed.min(ends));
+        if at >= ends {
+            return 0;
+        }
+        let before = First { gap, at, ran: at - begins }.before(left - at, left);
+        before.nanos + (left - at) + (ends - left).saturating_sub(before.ahead)
     }
 
     #[test]
-    fn every_second_turn_is_a_rest_to_its_end() {
-        let mut rests = Rests { turn: Duration::from_millis(200), is_resting: false };
-        let mut left = |milliseconds| rests.left(Duration::from_millis(milliseconds)).map(|left| left.as_millis());
-        assert_eq!([0, 199, 200, 250, 399, 400, 700].map(&mut left), [None, None, Some(200), Some(150), Some(1), None, Some(100)]);
+    fn threads_stand_for_those_that_were_never_seen_however_long_they_live_and_however_late_windows_end() {
+        for life in [20, 300, 2_000, 9_000, 30_000] {
+            let timely = told_of_threads(life, |random| (100 + random.below(200), 0));
+            let late = told_of_threads(life, |random| (100 + random.below(200), random.below(10) * random.below(1_000)));
+            // Of threads that begin in the late part and end before the next window, the rest is in what that stands for, too.
+            assert!((timely - 1.0).abs() < 0.05 && (late - 1.0).abs() < 0.15, "{life}: {timely} {late}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
 
-use super::super::windows::{self, Counted, Gap, Windows};
+use super::super::windows::{self, Before, Counted, First, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
 use profiler::tuning;
 
@@ -19,7 +19,9 @@ const BURSTS: usize = 20;
 pub(super) struct Window {
     /// In cycles of the thread's own time.
     began: u64,
-    before: Before,
+    /// In those of the profiler's clock.
+    at: u64,
+    before: Seen,
     /// Calls counted before, and how many of all went over from code that does not count.
     counted: u64,
     gone_over: u64,
@@ -27,13 +29,12 @@ pub(super) struct Window {
     samples: usize,
 }
 
-/// What a window stands for besides itself.
+/// What was seen of the thread before a window.
 #[derive(Clone, Copy)]
-enum Before {
-    /// Of the time since the last one, half, in nanoseconds.
-    Own(u64),
-    /// It is the thread's first one: what all threads were not seen in.
-    Others(Gap),
+enum Seen {
+    /// Another window: of the time since then, in nanoseconds, this one stands for so much.
+    Window(u64),
+    Nothing(First),
 }
 
 /// The last one, as long as there is no other.
@@ -45,6 +46,8 @@ pub(super) struct EndedWindow {
     samples: usize,
     /// What it stands for: nanoseconds, and calls.
     nanos: f64,
+    /// Nanoseconds of what comes behind it that are in that already.
+    ahead: u64,
     calls: f64,
     /// Of the calls, the part that makes up for what the window itself took.
     correction: f64,
@@ -87,29 +90,33 @@ impl ThreadProfiler {
             return;
         }
         let Some(windows) = self.profiler.windows() else { return };
-        let (gap, burst) = (windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
-        let before = self.share_gap(now).map_or(Before::Others(gap), Before::Own);
+        let (at, gap, burst) = (self.profiler.cycles(), windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
+        let before = match self.share_gap(now) {
+            Some(before) => Seen::Window(before),
+            None => Seen::Nothing(First { gap, at, ran: self.nanos(self.born, now) }),
+        };
         self.hand_over_full();
-        if matches!(before, Before::Own(_)) {
+        if matches!(before, Seen::Window(_)) {
             self.packet.take_memory(FRAMES, BURSTS * burst as usize);
         }
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
         let counted = self.calls(cells);
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, before, counted, gone_over: cells.gone_over(), samples: self.packet.len() });
+        self.window = Some(Window { began: now, at, before, counted, gone_over: cells.gone_over(), samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
     fn share_gap(&mut self, now: u64) -> Option<u64> {
         let last = self.last_window?;
-        let half = self.nanos(last.at, now) / 2;
-        self.extend(last, half);
-        Some(half)
+        let gap = self.nanos(last.at, now);
+        self.extend(last, gap / 2);
+        Some((gap / 2).min(gap.saturating_sub(last.ahead)))
     }
 
-    /// The last window stands for so many nanoseconds more, which is all that it stands for.
+    /// The last window stands for so many nanoseconds behind it, which is all that it stands for.
     fn extend(&mut self, last: EndedWindow, nanos: u64) {
+        let nanos = nanos.saturating_sub(last.ahead);
         let more = nanos as f64 / last.nanos;
         self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
         self.counters.calls += (last.calls * more) as u64;
@@ -133,24 +140,25 @@ impl ThreadProfiler {
             calls: calls - window.counted,
             gone_over: cells.gone_over() - window.gone_over,
         };
-        let (stands_for, nanos) = match window.before {
-            Before::Own(before) => (windows::share(before, counted), (before + counted.length) as f64),
-            Before::Others(gap) => (gap.share(counted.length), gap.share(counted.length) * counted.length as f64),
+        let before = match window.before {
+            Seen::Window(nanos) => Before { nanos, ahead: 0 },
+            Seen::Nothing(first) => first.before(counted.length, self.profiler.cycles()),
         };
-        let correction = if let Before::Own(before) = window.before { counted.correction(before, stands_for) } else { 0.0 };
+        let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
+        let correction = counted.correction(before.nanos, stands_for);
         windows.tell_pace(counted);
         let at = self.at(calls);
         let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
         self.wait(ended.next, calls);
         let left = if self.packet.even_out(window.samples, ended.left as f64) { 0.0 } else { ended.left as f64 * stands_for };
-        self.packet.scale(window.samples, stands_for, nanos.max(1.0));
+        self.packet.scale(window.samples, stands_for, nanos);
         self.window = None;
         self.counters.windows += 1;
         self.counters.calls_counted += counted.calls;
         let calls = counted.calls as f64 * stands_for;
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
-        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos: nanos.max(1.0), calls, correction, left });
+        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos, ahead: before.ahead, calls, correction, left });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -160,12 +168,9 @@ impl ThreadProfiler {
     pub(super) fn finish_window(&mut self, cells: &Cells) {
         let is_own = self.owner == std::thread::current().id();
         match (self.window, self.last_window) {
-            (Some(mut window), _) => {
-                let now = if is_own { self.own_time() } else { window.began };
-                if !is_own {
-                    // Nobody knows how long the thread has run: the window counts as the first of a thread does.
-                    window.before = Before::Others(self.profiler.windows().map_or(Gap::default(), Windows::gap));
-                }
+            (Some(window), _) => {
+                // Of another thread nobody knows how much of the window it was on a processor.
+                let now = if is_own { self.own_time() } else { window.began + self.profiler.cycles().saturating_sub(window.at) };
                 self.end_window(window, now, cells);
                 self.last_window.into_iter().for_each(|last| self.extend(last, 0));
             }
@@ -187,11 +192,9 @@ impl ThreadProfiler {
 
 #[cfg(test)]
 mod tests {
-    use crate::runtime::profiling::{Counting, ProfileOptions, Profiler, Reader, Time, clock};
-    use profiler::collect::StructureKind;
+    use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
     use profiler::ids::ThreadId;
     use profiler::program::Program;
-    use profiler::samplers::Parameters;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -203,18 +206,7 @@ mod tests {
 
     #[test]
     fn collections_are_no_part_of_a_threads_own_time() {
-        let options = ProfileOptions {
-            parameters: Parameters::windowed_estimator(),
-            structure: StructureKind::Dcg,
-            max_nodes: 16,
-            time: Time::Real,
-            counting: Counting::Windows,
-            longest_burst: None,
-            rest: None,
-            seed: 1,
-            reader: Reader::Document,
-        };
-        let profiler = Arc::new(Profiler::new(options, Program::default()).expect("the presets are in range"));
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
         let mut profile = profiler.thread(ThreadId::from_u32(0));
         let began = profile.own_time();
         work(2);

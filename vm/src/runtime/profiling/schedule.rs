@@ -1,0 +1,253 @@
+//! When windows are open: on the timer's thread, which calls at the times that [`Schedule`] asks for.
+//!
+//! In: how many calls a second threads have made in windows, what a profile that is so sure is worth. Out: [`Windows`] open and closed, code that counts calls in use or not, and what threads have to know of the time between windows ([`Gap`]).
+//!
+//! Invariant: a window is open for at least as long as its [`Gap`] says, if no rest begins in it.
+
+use super::windows::{Gap, Windows};
+use super::{Counting, Profiler};
+use crate::runtime::engine::Engine;
+use crate::runtime::safepoint::{Tick, Ticks};
+use profiler::samplers::Random;
+use profiler::tuning;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Times without any window, as long as the times between them, for measuring what windows cost: [`super::ProfileOptions::rest`].
+struct Rests {
+    turn: Duration,
+    is_resting: bool,
+}
+
+impl Rests {
+    /// How long the present rest still lasts, if there is one, after so much time. Says on stderr what has begun, for whoever measures; nothing is lost if nobody hears it.
+    fn left(&mut self, elapsed: Duration) -> Option<Duration> {
+        let turns = elapsed.as_nanos() / self.turn.as_nanos().max(1);
+        let is_resting = turns % 2 == 1;
+        if is_resting != self.is_resting {
+            self.is_resting = is_resting;
+            _ = writeln!(std::io::stderr(), "profiling {}", if is_resting { "rests" } else { "goes on" });
+        }
+        is_resting.then(|| self.turn.mul_f64((turns + 1) as f64).saturating_sub(elapsed))
+    }
+}
+
+/// Opens windows and closes them.
+pub struct Schedule {
+    profiler: Arc<Profiler>,
+    engine: Arc<dyn Engine>,
+    random: Random,
+    /// Calls a second, over many windows. Not in the last one: a dense window that is followed by a longer time than a sparse one would stand for more.
+    pace: f64,
+    /// In the last window or, where there were more before, over the last ones.
+    most: f64,
+    started: Instant,
+    /// When the last window ended, in cycles: later by what the program has been idle since.
+    closed: u64,
+    /// How long the present one is to be, where it is brief.
+    lasts: Duration,
+    rests: Option<Rests>,
+}
+
+impl Schedule {
+    pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
+        let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
+        let closed = profiler.cycles();
+        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started: Instant::now(), closed, lasts: Duration::ZERO, rests }
+    }
+
+    /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
+    fn is_beside(&self) -> bool {
+        self.profiler.options().counting == Counting::Beside && self.engine.has_optimized_code()
+    }
+
+    /// Of a window, in nanoseconds.
+    fn length(&self) -> u64 {
+        if self.is_beside() { tuning::BESIDE_LENGTH } else { tuning::WINDOW_LENGTH }
+    }
+
+    fn windows(&self) -> &Windows {
+        self.profiler.windows().expect("the schedule is theirs")
+    }
+
+    /// Between half of it and one and a half times as long: windows keep step with nothing.
+    fn about(&mut self, nanos: u64) -> Duration {
+        Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
+    }
+
+    fn take_pace(&mut self) {
+        let pace = self.windows().take_pace() as f64;
+        if pace > 0.0 {
+            self.pace = if self.pace == 0.0 { pace } else { self.pace + (pace - self.pace) / 16.0 };
+            // A phase that calls more counts at once: all its calls are counted until then.
+            self.most = if self.most < pace { pace } else { self.most + (pace - self.most) / 4.0 };
+        }
+    }
+
+    /// More calls than may be counted.
+    fn is_excessive(&self) -> bool {
+        self.most > tuning::WINDOW_EXACT
+    }
+
+    /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
+    fn gap(&self) -> u64 {
+        let counting = tuning::WINDOW_LENGTH as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
+        let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
+        ((counting + besides) / self.windows().worth()).min(tuning::WINDOW_GAP as f64) as u64
+    }
+
+    /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
+    fn turn(&self) -> u64 {
+        let far = (tuning::WINDOW_EXACT / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
+        (tuning::WINDOW_TURN as f64 * far) as u64
+    }
+
+    fn is_resting(&self) -> bool {
+        self.rests.as_ref().is_some_and(|rests| rests.is_resting)
+    }
+
+    /// At this cycle.
+    fn open(&mut self, now: u64) {
+        self.lasts = self.about(self.length());
+        // A timer that is late makes up for half of it.
+        let lasts = self.profiler.rate().cycles(self.lasts / 2);
+        self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts });
+        self.windows().set_open(true);
+    }
+
+    fn close(&mut self, now: u64) {
+        self.closed = now;
+        self.windows().set_open(false);
+    }
+
+    /// From the end of a window to the next.
+    fn pause(&mut self, elapsed: Duration) -> Duration {
+        if !self.is_beside() {
+            return self.about(self.gap());
+        }
+        let part = tuning::BESIDE_PART * elapsed.as_nanos() as f64;
+        self.about((part as u64).clamp(tuning::BESIDE_LENGTH, tuning::BESIDE_GAP) * u64::from(self.windows().rarer()))
+    }
+}
+
+impl Ticks for Schedule {
+    fn interval(&mut self) -> Duration {
+        self.take_pace();
+        let is_open = self.windows().is_open();
+        let elapsed = self.started.elapsed();
+        if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
+            return if is_open { Duration::ZERO } else { left };
+        }
+        if !is_open {
+            return self.pause(elapsed);
+        }
+        if self.is_beside() || self.is_excessive() {
+            return self.lasts;
+        }
+        // All calls are counted: threads that begin from now on stand for themselves.
+        self.windows().set_gap(Gap::default());
+        self.about(self.turn())
+    }
+
+    /// Nothing happened in this time, so nothing was missed.
+    fn idled(&mut self, time: Duration) {
+        let cycles = self.profiler.rate().cycles(time);
+        self.closed += cycles;
+        let gap = self.windows().gap();
+        self.windows().set_gap(Gap { opened: gap.opened + cycles, ..gap });
+    }
+
+    fn before(&mut self) -> Tick {
+        if !self.windows().is_open() {
+            self.engine.complete_twins();
+            self.engine.count_calls(true);
+            self.open(self.profiler.cycles());
+        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
+            self.engine.complete_twins();
+            self.close(self.profiler.cycles());
+        }
+        Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
+    }
+
+    fn after(&mut self) {
+        if !self.windows().is_open() {
+            self.engine.count_calls(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::engine::Frames;
+    use crate::runtime::profiling::ProfileOptions;
+    use crate::runtime::profiling::windows::Counted;
+    use crate::runtime::thread::Thread;
+    use jit::interp::Slot;
+    use jit::ir::{FuncId, Loc};
+    use jit::trap::Thrown;
+    use profiler::program::Program;
+    use std::ops::ControlFlow;
+
+    /// Runs nothing.
+    struct Idle;
+
+    impl Frames for Idle {
+        fn visit_roots(&self, _: &Thread, _: &mut dyn FnMut(&mut u64)) {}
+        fn walk(&self, _: &Thread, _: &mut dyn FnMut(FuncId, Loc) -> ControlFlow<()>) {}
+    }
+
+    impl Engine for Idle {
+        fn run(&self, _: &Thread, _: FuncId, _: &[Slot]) -> Result<Slot, Thrown> {
+            Ok(0)
+        }
+    }
+
+    fn schedule() -> Schedule {
+        let options = ProfileOptions::windowed();
+        let profiler = Arc::new(Profiler::new(options, Program::default()).expect("the presets are in range"));
+        Schedule::new(profiler, Arc::new(Idle), Random::stream(1, 1))
+    }
+
+    #[test]
+    fn a_gap_is_the_time_from_window_to_window_in_which_something_ran() {
+        let mut schedule = schedule();
+        let rate = schedule.profiler.rate();
+        let cycles = |microseconds| rate.cycles(Duration::from_micros(microseconds));
+        let start = cycles(1_000_000);
+        schedule.close(start);
+        schedule.idled(Duration::from_micros(700));
+        let opened = start + cycles(5_000);
+        schedule.open(opened);
+        let gap = schedule.windows().gap();
+        assert!(gap.cycles.abs_diff(cycles(4_300)) <= 2 && gap.opened == opened, "{gap:?}");
+        let most = rate.cycles(Duration::from_nanos(tuning::WINDOW_LENGTH));
+        assert!(
+            (most / 4..most).contains(&gap.lasts) && 2 * gap.lasts <= rate.cycles(schedule.lasts),
+            "half of what the timer is to wait: {gap:?}"
+        );
+        schedule.idled(Duration::from_micros(100));
+        assert_eq!(schedule.windows().gap(), Gap { opened: opened + cycles(100), ..gap }, "so long nobody could have been seen in it");
+    }
+
+    #[test]
+    fn where_all_calls_are_counted_there_is_no_gap() {
+        let mut schedule = schedule();
+        schedule.open(schedule.closed + 1_000_000);
+        assert!(!schedule.windows().gap().is_none());
+        schedule.interval();
+        assert!(schedule.windows().gap().is_none());
+        schedule.windows().tell_pace(Counted { length: 1_000_000, calls: 1_000_000, gone_over: 0 });
+        schedule.open(schedule.closed + 1_000_000);
+        assert_eq!(schedule.interval(), schedule.lasts);
+        assert!(!schedule.windows().gap().is_none(), "a billion calls a second");
+    }
+
+    #[test]
+    fn every_second_turn_is_a_rest_to_its_end() {
+        let mut rests = Rests { turn: Duration::from_millis(200), is_resting: false };
+        let mut left = |milliseconds| rests.left(Duration::from_millis(milliseconds)).map(|left| left.as_millis());
+        assert_eq!([0, 199, 200, 250, 399, 400, 700].map(&mut left), [None, None, Some(200), Some(150), Some(1), None, Some(100)]);
+    }
+}
