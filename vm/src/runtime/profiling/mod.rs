@@ -148,7 +148,7 @@ impl ProfileOptions {
     }
 
     /// For tests: calls are counted in windows.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "native"))]
     fn windowed() -> ProfileOptions {
         ProfileOptions {
             parameters: Parameters::windowed_estimator(),
