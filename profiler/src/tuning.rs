@@ -67,7 +67,7 @@ knobs! {
     /// Calls a second up to which all are counted; beyond that, they are counted in windows. One that goes over from code that does not count stands for as many as cost the same.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
     /// Calls a second whose counting costs as much as windows may.
-    WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time; all that windows take is about three times as much";
+    WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; timers are late by as much again";
     /// How far a profile may be off for which just so much is spent; for one that is closer windows come rarer.
