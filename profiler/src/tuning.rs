@@ -70,10 +70,12 @@ knobs! {
     WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; timers are late by as much again";
-    /// How far a profile may be off for which just so much is spent; for one that is closer windows come rarer.
+    /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
     WINDOW_DOUBT: f64 = 0.01, "window-doubt", "1 less the degree of overlap", "ours: half of what the call graph may lack";
     /// How many times as often they come at least.
     WINDOW_LEAST: f64 = 0.5, "window-least", "times", "ours: a program that changes is still followed";
+    /// How many times as often they come at most.
+    WINDOW_MOST: f64 = 1.5, "window-most", "times", "ours: at 1 hot edges near the threshold are missed, at 2 the mean cost is at what it may be";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.

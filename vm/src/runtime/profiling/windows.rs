@@ -74,9 +74,9 @@ impl Windows {
         ((f64::from(least) * longer) as u32).clamp(least, most)
     }
 
-    /// The part of what may be paid for windows that the profile is worth: all, as long as it is not as sure as it is to be.
+    /// For how many times as much windows may be paid as for a profile that is as sure as it is to be.
     pub(super) fn worth(&self) -> f64 {
-        (f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT).clamp(tuning::WINDOW_LEAST, 1.0)
+        (f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT).clamp(tuning::WINDOW_LEAST, tuning::WINDOW_MOST)
     }
 
     /// From the next window on, those that go by time alone come so many times as rarely as at the beginning.
@@ -291,12 +291,12 @@ mod tests {
     #[test]
     fn a_profile_that_is_sure_is_worth_less() {
         let windows = Windows::new(1, None);
-        assert_eq!(windows.worth(), 1.0, "nothing is known when a program begins");
+        assert_eq!(windows.worth(), tuning::WINDOW_MOST, "nothing is known when a program begins");
         let mut worth = |doubt| {
             windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
             windows.worth()
         };
-        assert_eq!([100.0, 1.0, 0.75, 0.0].map(&mut worth), [1.0, 1.0, 0.75, tuning::WINDOW_LEAST]);
+        assert_eq!([100.0, 1.0, 0.75, 0.0].map(&mut worth), [tuning::WINDOW_MOST, 1.0, 0.75, tuning::WINDOW_LEAST]);
     }
 
     #[test]
