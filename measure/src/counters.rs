@@ -25,6 +25,14 @@ pub fn run(command: &mut Command) -> io::Result<(Run, Counts)> {
     Ok((run, watch.read()))
 }
 
+/// The same with somebody who is told of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn run_observed(command: &mut Command, observer: &dyn process::Observer) -> io::Result<(Run, Counts)> {
+    let watch = Watch::open();
+    let run = process::run_observed(command, observer)?;
+    Ok((run, watch.read()))
+}
+
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 struct Watch;
 

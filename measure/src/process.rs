@@ -26,18 +26,38 @@ pub struct Usage {
     pub max_rss_kib: i64,
 }
 
+/// Who is told of a child's life, on the thread that runs it.
+pub(crate) trait Observer {
+    /// With this id.
+    fn started(&self, id: u32);
+    /// Its id is still its own.
+    fn ended(&self);
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn started(&self, _: u32) {}
+    fn ended(&self) {}
+}
+
 /// With an empty input. That the child fails is no error here.
 ///
 /// # Errors
 /// If the child cannot be started, or its output not be read.
 pub fn run(command: &mut Command) -> io::Result<Run> {
+    run_observed(command, &Nobody)
+}
+
+pub(crate) fn run_observed(command: &mut Command, observer: &dyn Observer) -> io::Result<Run> {
     let start = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    observer.started(child.id());
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let errors = std::thread::spawn(move || read(err));
     let stdout = read(out);
     let stderr = errors.join().unwrap_or_else(|_| Err(io::Error::other("the reader of the child's errors has failed")));
-    let (status, usage) = wait(&mut child)?;
+    let (status, usage) = wait(&mut child, observer)?;
     Ok(Run { status, wall: start.elapsed(), usage, stdout: stdout?, stderr: stderr? })
 }
 
@@ -47,26 +67,40 @@ fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(unix)]
-fn wait(child: &mut Child) -> io::Result<(ExitStatus, Option<Usage>)> {
+fn wait(child: &mut Child, observer: &dyn Observer) -> io::Result<(ExitStatus, Option<Usage>)> {
     use std::os::unix::process::ExitStatusExt;
+    // SAFETY: as for `rusage` below.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a pointer to a live local; the child stays to be waited for.
+    repeat(|| unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT) })?;
+    observer.ended();
     let mut status = 0;
     // SAFETY: `rusage` is plain data for which all zeros is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live locals, and the process is a child of this one that nothing else waits for.
-    while unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    repeat(|| unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) })?;
     let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);
     let usage = Usage { user: time(usage.ru_utime), system: time(usage.ru_stime), max_rss_kib: usage.ru_maxrss };
     Ok((ExitStatus::from_raw(status), Some(usage)))
 }
 
+/// A call of the system, until no signal has interrupted it.
+#[cfg(unix)]
+fn repeat(mut call: impl FnMut() -> i32) -> io::Result<()> {
+    while call() < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(not(unix))]
-fn wait(child: &mut Child) -> io::Result<(ExitStatus, Option<Usage>)> {
-    Ok((child.wait()?, None))
+fn wait(child: &mut Child, observer: &dyn Observer) -> io::Result<(ExitStatus, Option<Usage>)> {
+    let status = child.wait()?;
+    observer.ended();
+    Ok((status, None))
 }
 
 #[cfg(all(test, unix))]

@@ -194,6 +194,32 @@ fn iterations_are_told_apart() {
     assert_eq!(values[0]["times"][2]["speedup"]["low"], Value::Null, "one round has no interval");
 }
 
+/// Each value prints the same as alone, and has processor times only.
+#[cfg(target_os = "linux")]
+#[test]
+fn processes_of_a_round_take_turns() {
+    let folder = Folder::new("turns");
+    let source = folder.write("state.lang", STATE);
+    let out = folder.0.join("out");
+    let args = ["--compare", "tier=interp,baseline,opt", "--iterations", "3", "--rounds", "2", "--slices", "2"];
+    let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&source]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(table.contains("take turns of 2 ms") && table.contains("first: cpu ms") && !table.contains("wall"), "{table}");
+    let json = Folder(out).json("bench.json");
+    assert_eq!((&json["time"], &json["slice_ms"]), (&"cpu".into(), &2.into()));
+    for value in json["programs"][0]["values"].as_array().unwrap() {
+        let clocks: Vec<(&str, &str)> = value["times"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|time| (time["phase"].as_str().unwrap(), time["time"].as_str().unwrap()))
+            .collect();
+        assert_eq!(clocks, [("process", "cpu"), ("first", "cpu"), ("steady", "cpu")]);
+    }
+    let (code, _, errors) = bench(&["--compare", "tier=baseline,opt", "--slices", "20", "--time", "wall"], &[&source]);
+    assert!(code == Some(2) && errors.contains("--slices goes with --time cpu"), "{errors}");
+}
+
 #[test]
 fn every_iteration_begins_anew() {
     let folder = Folder::new("anew");

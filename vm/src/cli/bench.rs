@@ -17,6 +17,8 @@ mod runner;
 mod table;
 
 #[cfg(feature = "native")]
+pub use axis::name_of;
+#[cfg(feature = "native")]
 pub use options::Effort;
 pub use options::{BenchArgs, parse_passes};
 #[cfg(feature = "native")]

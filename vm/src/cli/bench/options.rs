@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use jit::opt::PassSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub struct BenchArgs {
@@ -73,16 +74,32 @@ pub struct Effort {
     /// Each iteration begins with globals as at the program's start, in code and with a heap as the last one left them. The last half of the iterations, and those before it that are not more than 5 % slower, are the steady state.
     #[arg(long, value_name = "N", default_value = "1")]
     pub iterations: NonZeroU32,
-    /// The time that --precision, verdicts and the plot go by
-    #[arg(long, value_enum, default_value_t)]
-    pub time: Time,
+    /// The time that --precision, verdicts and the plot go by: wall, or with --slices cpu, unless told
+    #[arg(long, value_enum)]
+    pub time: Option<Time>,
+    /// Let the processes of a round take turns of so many milliseconds, instead of running one after the other (Linux)
+    ///
+    /// What slows the machine for longer than that then slows all of them. Only processor time tells what each took.
+    #[arg(long, value_name = "MS", value_parser = parse_slices)]
+    pub slices: Option<Duration>,
 }
 
 impl Effort {
     /// Without arguments.
     #[cfg(feature = "native")]
     pub fn usual() -> Effort {
-        Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: Time::Wall }
+        Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: None, slices: None }
+    }
+
+    /// # Errors
+    /// The arguments do not go together, or not with this system.
+    pub fn time(&self) -> Result<Time, String> {
+        match (self.slices, self.time) {
+            (None, time) => Ok(time.unwrap_or_default()),
+            (Some(_), _) if !cfg!(target_os = "linux") => Err("--slices is for Linux".into()),
+            (Some(_), Some(Time::Wall)) => Err("--slices goes with --time cpu: what passes is then the time of all".into()),
+            (Some(_), _) => Ok(Time::Cpu),
+        }
     }
 
     pub fn goal(&self) -> Goal {
@@ -123,6 +140,8 @@ pub struct Setup {
     pub goal: Goal,
     pub iterations: NonZeroU32,
     pub time: Time,
+    /// The processes of a round take turns of this length.
+    pub slices: Option<Duration>,
     pub seed: u64,
 }
 
@@ -146,7 +165,8 @@ impl Setup {
             comparison,
             goal: args.effort.goal(),
             iterations: args.effort.iterations,
-            time: args.effort.time,
+            time: args.effort.time()?,
+            slices: args.effort.slices,
             seed: args.seed,
         })
     }
@@ -239,6 +259,11 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a number of percent above 0 is needed, such as 1%".into())
 }
 
+fn parse_slices(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches("ms").parse().ok().filter(|ms| (1..=10_000).contains(ms));
+    number.map(Duration::from_millis).ok_or_else(|| "a number of milliseconds from 1 to 10000 is needed, such as 20".into())
+}
+
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('s').parse().ok().filter(|&seconds: &f64| (0.0..=1e6).contains(&seconds));
     number.ok_or_else(|| "a number of seconds is needed, such as 60".into())
@@ -260,5 +285,17 @@ mod tests {
         assert_eq!(Alone::parse_from(["vm"]).effort, Effort::usual());
         let asked = Alone::parse_from(["vm", "--rounds", "3"]).effort;
         assert!(asked != Effort::usual() && asked.goal() == Goal::Rounds(3));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn turns_are_measured_by_processor_time() {
+        let time = |args: &[&str]| Alone::parse_from([&["vm"], args].concat()).effort.time();
+        assert_eq!(
+            [time(&[]), time(&["--slices", "20"]), time(&["--slices=5ms", "--time", "cpu"])],
+            [Time::Wall, Time::Cpu, Time::Cpu].map(Ok)
+        );
+        assert!(time(&["--slices", "20", "--time", "wall"]).is_err());
+        assert!(["0", "x", "99999"].iter().all(|ms| Alone::try_parse_from(["vm", "--slices", ms]).is_err()));
     }
 }

@@ -34,6 +34,8 @@ pub struct Report {
     /// What verdicts go by.
     pub phase: Phase,
     pub time: Time,
+    /// The processes of a round took turns of so many milliseconds.
+    pub slice_ms: Option<u64>,
     /// The processor counted instructions or cache misses.
     pub processor_counters: bool,
     pub programs: Vec<ProgramResult>,
@@ -239,6 +241,7 @@ impl Report {
             seed: setup.seed,
             phase: setup.phase(),
             time: setup.time,
+            slice_ms: setup.slices.map(|slice| slice.as_millis() as u64),
             processor_counters: programs.iter().flat_map(|program| &program.values).any(counted),
             means: means(setup, &programs),
             programs,

@@ -1,6 +1,6 @@
 //! Parts of a run that are timed on their own, and the clocks that time them.
 
-use super::runner::Sample;
+use super::runner::{Sample, Times};
 use clap::ValueEnum;
 use measure::stats;
 use serde::Serialize;
@@ -46,7 +46,8 @@ impl WarmUp {
         if count == 0 {
             return WarmUp::default();
         }
-        let median = |at: usize| stats::spread(samples.iter().map(|sample| sample.iterations[at].wall).collect()).median;
+        let time = |times: &Times| times.wall.or(times.cpu).unwrap_or(0.0);
+        let median = |at: usize| stats::spread(samples.iter().map(|sample| time(&sample.iterations[at])).collect()).median;
         let curve: Vec<f64> = (0..count).map(median).collect();
         let (before, tail) = curve.split_at(count / 2);
         let steady = stats::spread(tail.to_vec()).median;
@@ -57,8 +58,8 @@ impl WarmUp {
 
 /// What a part of a run took. `None` where the system does not tell.
 pub fn seconds(sample: &Sample, phase: Phase, time: Time, warm_up: WarmUp) -> Option<f64> {
-    let of = |times: &super::runner::Times| match time {
-        Time::Wall => Some(times.wall),
+    let of = |times: &Times| match time {
+        Time::Wall => times.wall,
         Time::Cpu => times.cpu,
     };
     match phase {
@@ -74,11 +75,10 @@ pub fn seconds(sample: &Sample, phase: Phase, time: Time, warm_up: WarmUp) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::bench::runner::Times;
 
     fn sample(walls: &[f64]) -> Sample {
-        let iterations = walls.iter().map(|&wall| Times { wall, cpu: Some(2.0 * wall) }).collect();
-        Sample { iterations, process: Times { wall: 100.0, cpu: None }, ..Sample::default() }
+        let iterations = walls.iter().map(|&wall| Times { wall: Some(wall), cpu: Some(2.0 * wall) }).collect();
+        Sample { iterations, process: Times { wall: Some(100.0), cpu: None }, ..Sample::default() }
     }
 
     #[test]

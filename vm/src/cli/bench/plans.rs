@@ -5,7 +5,7 @@
 use super::axis::{Axis, Comparison};
 use super::options::{Effort, Setup, memory};
 use super::outcome::{ProgramResult, Speedup, Verdict};
-use super::phases::Phase;
+use super::phases::{Phase, Time};
 use super::programs::Program;
 use super::rounds;
 use crate::cli::args::{MemoryArgs, TierArg};
@@ -27,6 +27,7 @@ pub struct PlanPair<'a> {
 /// What the one plan is worth.
 pub struct Compared {
     pub phase: Phase,
+    pub time: Time,
     pub speedup: Speedup,
     pub verdict: Verdict,
     pub rounds: usize,
@@ -58,7 +59,8 @@ impl PlanPair<'_> {
             inline: None,
             goal: effort.goal(),
             iterations: effort.iterations,
-            time: effort.time,
+            time: effort.time()?,
+            slices: effort.slices,
             seed: self.seed,
         };
         let measured = rounds::measure(&setup, &program)?;
@@ -69,6 +71,7 @@ impl PlanPair<'_> {
         let (speedup, verdict) = speedup.ok_or("the system does not tell this time; choose another with --time")?;
         Ok(Compared {
             phase,
+            time: setup.time,
             speedup,
             verdict,
             rounds: result.rounds,

@@ -67,8 +67,13 @@ pub fn measure(setup: &Setup, program: &Program) -> Result<Measured, String> {
     let mut random = Random::new(setup.seed);
     let start = Instant::now();
     let stopped = loop {
-        for value in shuffled(samples.len(), &mut random) {
-            let (printed, sample) = runner.timed(program, value)?;
+        let order = shuffled(samples.len(), &mut random);
+        let round = match setup.slices {
+            #[cfg(target_os = "linux")]
+            Some(slice) => runner.timed_in_turns(program, &order, slice)?,
+            _ => order.iter().map(|&value| runner.timed(program, value)).collect::<Result<_, _>>()?,
+        };
+        for (value, (printed, sample)) in order.into_iter().zip(round) {
             output.check(value, printed)?;
             samples[value].push(sample);
         }

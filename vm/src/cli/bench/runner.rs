@@ -7,13 +7,18 @@ use super::programs::Program;
 use crate::cli::run_stats::RunStats;
 use measure::counters::{self, Counts};
 use measure::process::{self, Run};
+#[cfg(target_os = "linux")]
+use measure::slices;
 use std::path::PathBuf;
 use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 /// In seconds.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Times {
-    pub wall: f64,
+    /// `None` where others had their turns meanwhile.
+    pub wall: Option<f64>,
     /// `None` where the system does not tell.
     pub cpu: Option<f64>,
 }
@@ -49,7 +54,8 @@ const PROFILED: [&str; 2] = ["--tier=baseline", "--profile=adaptive"];
 pub struct Runner<'a> {
     setup: &'a Setup,
     vm: PathBuf,
-    stats: Temporary,
+    /// By value.
+    stats: Vec<Temporary>,
     /// Of the program, once it was made.
     profile: Option<Temporary>,
 }
@@ -57,7 +63,8 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub fn new(setup: &'a Setup) -> Result<Runner<'a>, String> {
         let vm = std::env::current_exe().map_err(|e| format!("cannot find the program file of this vm: {e}"))?;
-        Ok(Runner { setup, vm, stats: Temporary::new("stats"), profile: None })
+        let stats = (0..setup.comparison.values.len()).map(|value| Temporary::new(&format!("stats-{value}"))).collect();
+        Ok(Runner { setup, vm, stats, profile: None })
     }
 
     /// Makes the profile that later runs of this program decide by, in a run of its own that is not timed. Gives what it printed; `None` if nobody asks a profile.
@@ -80,15 +87,27 @@ impl<'a> Runner<'a> {
 
     /// What it printed, and what it took.
     pub fn timed(&self, program: &Program, value: usize) -> Result<(Vec<u8>, Sample), String> {
-        let flags = self.flags(value);
-        let (run, counts) = counters::run(&mut self.command(program, &flags)).map_err(|e| self.cannot_start(&e))?;
-        let stats = self.finish(program, value, &flags, &run)?;
+        let run = counters::run(&mut self.command(program, value, &self.flags(value))).map_err(|e| self.cannot_start(&e))?;
+        self.sample(program, value, run)
+    }
+
+    /// The same for some values, which take turns of this length.
+    #[cfg(target_os = "linux")]
+    pub fn timed_in_turns(&self, program: &Program, values: &[usize], slice: Duration) -> Result<Vec<(Vec<u8>, Sample)>, String> {
+        let mut commands: Vec<Command> = values.iter().map(|&value| self.command(program, value, &self.flags(value))).collect();
+        let runs = slices::run(&mut commands, slice).map_err(|e| self.cannot_start(&e))?;
+        values.iter().zip(runs).map(|(&value, run)| self.sample(program, value, run)).collect()
+    }
+
+    fn sample(&self, program: &Program, value: usize, (run, counts): (Run, Counts)) -> Result<(Vec<u8>, Sample), String> {
+        let stats = self.finish(program, value, &self.flags(value), &run)?;
         let cpu = run.usage.map(|usage| (usage.user + usage.system).as_secs_f64());
         let nanos = |nanos: u64| nanos as f64 / 1e9;
+        let wall = |seconds: f64| self.setup.slices.is_none().then_some(seconds);
         let sample = Sample {
-            process: Times { wall: run.wall.as_secs_f64(), cpu },
+            process: Times { wall: wall(run.wall.as_secs_f64()), cpu },
             // A clock that did not advance would make a ratio infinite.
-            iterations: stats.iterations.iter().map(|i| Times { wall: nanos(i.wall_ns.max(1)), cpu: i.cpu_ns.map(nanos) }).collect(),
+            iterations: stats.iterations.iter().map(|i| Times { wall: wall(nanos(i.wall_ns.max(1))), cpu: i.cpu_ns.map(nanos) }).collect(),
             counts,
             compile: nanos(stats.compile_ns()),
             code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
@@ -107,7 +126,7 @@ impl<'a> Runner<'a> {
         let mut flags = self.flags(value);
         flags.retain(|flag| !flag.starts_with("--profile="));
         flags.extend(COUNTING.map(str::to_owned));
-        let run = process::run(&mut self.command(program, &flags)).map_err(|e| self.cannot_start(&e))?;
+        let run = process::run(&mut self.command(program, value, &flags)).map_err(|e| self.cannot_start(&e))?;
         let stats = self.finish(program, value, &flags, &run)?;
         Ok(Some((run.stdout, Counted { calls: stats.calls })))
     }
@@ -121,10 +140,10 @@ impl<'a> Runner<'a> {
         flags
     }
 
-    fn command(&self, program: &Program, flags: &[String]) -> Command {
+    fn command(&self, program: &Program, value: usize, flags: &[String]) -> Command {
         let mut command = Command::new(&self.vm);
         command.arg("run").args(flags).arg("--repeat").arg(self.setup.iterations.to_string());
-        command.arg("--stats-out").arg(&self.stats.0).arg(&program.file).arg("--").args(&program.args);
+        command.arg("--stats-out").arg(&self.stats[value].0).arg(&program.file).arg("--").args(&program.args);
         command
     }
 
@@ -139,7 +158,7 @@ impl<'a> Runner<'a> {
             if self.setup.asks_profile(value) { format!("; the profile is of vm run {}", PROFILED.join(" ")) } else { String::new() };
         let hint = format!("hint: the run was {}{profiled}", words(program, flags));
         check(run, &under, &hint)?;
-        let stats = RunStats::read(&self.stats.0)?;
+        let stats = RunStats::read(&self.stats[value].0)?;
         let (done, asked) = (stats.iterations.len(), self.setup.iterations.get() as usize);
         if done < asked {
             return Err(format!(

@@ -8,6 +8,7 @@ use super::rounds::Stopped;
 /// Titles of columns that have a mean.
 const CODE: &str = "code KiB";
 const OPTIMIZED: &str = "optimized KiB";
+const FIRST: &str = "speedup of the first";
 
 /// A column: its title, and whether it is aligned to the right.
 struct Column {
@@ -80,10 +81,11 @@ fn head(report: &Report) -> Vec<String> {
         1 => "each run is a process of its own, compiling included".to_owned(),
         n => format!("each run is a process of its own with {n} iterations"),
     };
+    let turns = report.slice_ms.map_or(String::new(), |ms| format!("; those of a round take turns of {ms} ms"));
     let flags = if report.flags.is_empty() { String::new() } else { format!("; all with {}", report.flags.join(" ")) };
     vec![
         title(report),
-        format!("{iterations}{flags}"),
+        format!("{iterations}{turns}{flags}"),
         format!("speedup: time with {} over time with the value, and its 95 % confidence interval; above 1 is faster", report.baseline),
     ]
 }
@@ -119,17 +121,20 @@ fn grid(report: &Report) -> Grid {
     let column = |title: &str, right: bool| Column { title: title.into(), right };
     let has = |of: fn(&ValueResult) -> bool| report.programs.iter().flat_map(|program| &program.values).any(of);
     let phase = report.phase;
+    // In turns the clock on the wall says nothing.
+    let clocks = if report.slice_ms.is_some() { &[Time::Cpu][..] } else { &[Time::Wall, Time::Cpu] };
     let mut columns = vec![
         column("program", false),
         column(&report.axis.name(), false),
         column(&format!("{}: {} ms (quartiles)", phase_title(phase), name_of(&report.time)), true),
-        column("speedup, wall", true),
-        column("speedup, cpu", true),
-        column("verdict", false),
     ];
-    // Each with how to show it.
-    type Cell = fn(&ValueResult) -> String;
+    columns.extend(clocks.iter().map(|clock| column(&format!("speedup, {}", name_of(clock)), true)));
+    columns.push(column("verdict", false));
+    // Each with how to show it, by this clock where it is a time.
+    type Cell = fn(&ValueResult, Time) -> String;
     let mut cells: Vec<Cell> = Vec::new();
+    let first = clocks[0];
+    let first_title = format!("first: {} ms", name_of(&first));
     let mut add = |shown: bool, title: &str, cell: Cell| {
         if shown {
             columns.push(column(title, true));
@@ -137,17 +142,17 @@ fn grid(report: &Report) -> Grid {
         }
     };
     let iterated = report.iterations > 1;
-    add(iterated, "warm-up", |value| value.warm_up.map_or(String::new(), |warm_up| warm_up.iterations.to_string()));
-    add(iterated, "first: wall ms", |value| value.time(Phase::First, Time::Wall).map_or(String::new(), |time| millis(time.median)));
-    add(iterated, "speedup of the first", |value| shown(value.time(Phase::First, Time::Wall).and_then(|time| time.speedup)));
-    add(true, "compile ms", |value| millis(value.compile_seconds));
-    add(has(|value| value.code_bytes.is_some()), CODE, |value| kib(value.code_bytes));
-    add(has(|value| value.optimized_bytes != value.code_bytes), OPTIMIZED, |value| kib(value.optimized_bytes));
-    add(has(|value| value.inlined.is_some()), "inlined", |value| number(value.inlined, 0));
-    add(has(|value| value.calls.is_some()), "calls", |value| value.calls.map_or(String::new(), grouped));
-    add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value| percent(value.calls_removed_percent));
-    add(has(|value| value.instructions.is_some()), "million instructions", |value| number(value.instructions.map(|n| n / 1e6), 1));
-    add(has(|value| value.l1i_misses.is_some()), "L1i misses", |value| number(value.l1i_misses, 0));
+    add(iterated, "warm-up", |value, _| value.warm_up.map_or(String::new(), |warm_up| warm_up.iterations.to_string()));
+    add(iterated, &first_title, |value, first| value.time(Phase::First, first).map_or(String::new(), |time| millis(time.median)));
+    add(iterated, FIRST, |value, first| shown(value.time(Phase::First, first).and_then(|time| time.speedup)));
+    add(true, "compile ms", |value, _| millis(value.compile_seconds));
+    add(has(|value| value.code_bytes.is_some()), CODE, |value, _| kib(value.code_bytes));
+    add(has(|value| value.optimized_bytes != value.code_bytes), OPTIMIZED, |value, _| kib(value.optimized_bytes));
+    add(has(|value| value.inlined.is_some()), "inlined", |value, _| number(value.inlined, 0));
+    add(has(|value| value.calls.is_some()), "calls", |value, _| value.calls.map_or(String::new(), grouped));
+    add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value, _| percent(value.calls_removed_percent));
+    add(has(|value| value.instructions.is_some()), "million instructions", |value, _| number(value.instructions.map(|n| n / 1e6), 1));
+    add(has(|value| value.l1i_misses.is_some()), "L1i misses", |value, _| number(value.l1i_misses, 0));
 
     let mut rows = Vec::new();
     for program in &report.programs {
@@ -157,8 +162,10 @@ fn grid(report: &Report) -> Grid {
                 own.map_or(String::new(), |t| format!("{} ({}–{})", millis(t.median), millis(t.low_quartile), millis(t.high_quartile)));
             let speedup = |time| shown(value.time(phase, time).and_then(|time| time.speedup));
             let verdict = value.verdict.map_or(String::new(), |verdict| verdict.to_string());
-            let mut row = vec![program.name.clone(), value.value.clone(), times, speedup(Time::Wall), speedup(Time::Cpu), verdict];
-            row.extend(cells.iter().map(|cell| cell(value)));
+            let mut row = vec![program.name.clone(), value.value.clone(), times];
+            row.extend(clocks.iter().map(|&clock| speedup(clock)));
+            row.push(verdict);
+            row.extend(cells.iter().map(|cell| cell(value, first)));
             rows.push(row);
         }
     }
@@ -166,10 +173,11 @@ fn grid(report: &Report) -> Grid {
         let mean = |phase, time| report.mean(value, phase, time);
         let verdict = mean(phase, report.time).map_or(String::new(), |mean| mean.verdict.to_string());
         let speedup = |phase, time| shown(mean(phase, time).map(|mean| mean.speedup));
-        let mut row =
-            vec!["geometric mean".into(), value.clone(), String::new(), speedup(phase, Time::Wall), speedup(phase, Time::Cpu), verdict];
+        let mut row = vec!["geometric mean".into(), value.clone(), String::new()];
+        row.extend(clocks.iter().map(|&clock| speedup(phase, clock)));
+        row.push(verdict);
         row.extend(columns[row.len()..].iter().map(|column| match column.title.as_str() {
-            "speedup of the first" => speedup(Phase::First, Time::Wall),
+            FIRST => speedup(Phase::First, first),
             CODE => times(report.relative_size(value, |value| value.code_bytes)),
             OPTIMIZED => times(report.relative_size(value, |value| value.optimized_bytes)),
             _ => String::new(),

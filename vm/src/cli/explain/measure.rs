@@ -6,9 +6,8 @@
 use super::Subject;
 use super::build::Built;
 use super::model::{Benefit, Call};
-use crate::cli::bench::{Compared, PlanPair, phase_title};
+use crate::cli::bench::{Compared, PlanPair, name_of, phase_title};
 use crate::cli::text;
-use clap::ValueEnum;
 use jit::ir::CallSiteId;
 use jit::opt::Optimized;
 use profiler::ids::FuncId;
@@ -47,7 +46,7 @@ pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, m
             compared.rounds,
             compared.seconds
         ));
-        call.benefit = Some(benefit(subject, toggle, compared, also_changed(subject, optimized, &otherwise, toggle)));
+        call.benefit = Some(benefit(toggle, compared, also_changed(subject, optimized, &otherwise, toggle)));
     }
     Ok(built)
 }
@@ -131,8 +130,8 @@ fn also_changed(subject: &Subject<'_>, optimized: &Optimized, otherwise: &Optimi
     changed.map(told).collect()
 }
 
-fn benefit(subject: &Subject<'_>, toggle: &Toggle, compared: Compared, also_changed: Vec<String>) -> Benefit {
-    let time = subject.args.effort.time.to_possible_value().map_or(String::new(), |time| time.get_name().to_owned());
+fn benefit(toggle: &Toggle, compared: Compared, also_changed: Vec<String>) -> Benefit {
+    let time = name_of(&compared.time);
     let [calls, calls_otherwise] = compared.calls;
     let [code_bytes, code_bytes_otherwise] = compared.code_bytes;
     Benefit {

@@ -1,0 +1,167 @@
+//! Child processes that take turns, a slice of time each: what slows the machine for longer than a slice slows all of them alike.
+//!
+//! In: commands. Out: for each what [`counters::run`] gives. While one child runs, the others are stopped with all their threads, so only time on a processor tells what each took; time that passes is that of all.
+//!
+//! Invariants: signals go only to children that have not been waited for, so none meets another process; and a stopped child does not outlive this process, whose end kills it.
+
+use crate::counters::{self, Counts};
+use crate::process::{Observer, Run};
+use std::io;
+use std::process::Command;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// In the order of the commands. That children fail is no error here.
+///
+/// # Errors
+/// As of [`crate::process::run`], once all children have ended.
+pub fn run(commands: &mut [Command], slice: Duration) -> io::Result<Vec<(Run, Counts)>> {
+    let turns = Turns { children: Mutex::new(vec![Child::New; commands.len()]), changed: Condvar::new() };
+    let runs: Vec<io::Result<(Run, Counts)>> = std::thread::scope(|scope| {
+        let turns = &turns;
+        let follow = |(at, command)| scope.spawn(move || turns.follow(at, command));
+        let threads: Vec<_> = commands.iter_mut().enumerate().map(follow).collect();
+        turns.rotate(slice);
+        let failed = || Err(io::Error::other("the thread that waits for a child has failed"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed())).collect()
+    });
+    runs.into_iter().collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Child {
+    New,
+    /// With this id.
+    Alive(i32),
+    /// Or it could not be started.
+    Ended,
+}
+
+struct Turns {
+    children: Mutex<Vec<Child>>,
+    /// A child has been started, or has ended.
+    changed: Condvar,
+}
+
+impl Turns {
+    fn children(&self) -> MutexGuard<'_, Vec<Child>> {
+        self.children.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn set(&self, at: usize, child: Child) {
+        self.children()[at] = child;
+        self.changed.notify_all();
+    }
+
+    fn wait<'a>(&self, children: MutexGuard<'a, Vec<Child>>, is_over: impl Fn(&[Child]) -> bool) -> MutexGuard<'a, Vec<Child>> {
+        self.changed.wait_while(children, |children| !is_over(children)).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Runs a child to its end.
+    fn follow(&self, at: usize, command: &mut Command) -> io::Result<(Run, Counts)> {
+        end_with_this_thread(command);
+        let run = counters::run_observed(command, &Turn { turns: self, at });
+        // It may never have begun.
+        self.set(at, Child::Ended);
+        run
+    }
+
+    /// Lets one child after the other run, until all have ended.
+    fn rotate(&self, slice: Duration) {
+        let mut children = self.wait(self.children(), |children| !children.contains(&Child::New));
+        for at in (0..children.len()).cycle() {
+            if children.iter().all(|&child| child == Child::Ended) {
+                return;
+            }
+            let Child::Alive(id) = children[at] else { continue };
+            signal(id, libc::SIGCONT);
+            let is_alone = children.iter().filter(|&&child| child != Child::Ended).count() == 1;
+            if is_alone {
+                children = self.wait(children, |children| children[at] == Child::Ended);
+                continue;
+            }
+            let begun = Instant::now();
+            while children[at] != Child::Ended {
+                let Some(left) = slice.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+                    signal(id, libc::SIGSTOP);
+                    break;
+                };
+                children = self.changed.wait_timeout(children, left).unwrap_or_else(|e| e.into_inner()).0;
+            }
+        }
+    }
+}
+
+/// What becomes of one child.
+struct Turn<'a> {
+    turns: &'a Turns,
+    at: usize,
+}
+
+impl Observer for Turn<'_> {
+    fn started(&self, id: u32) {
+        signal(id as i32, libc::SIGSTOP);
+        self.turns.set(self.at, Child::Alive(id as i32));
+    }
+
+    fn ended(&self) {
+        self.turns.set(self.at, Child::Ended);
+    }
+}
+
+/// To a child that has not been waited for.
+fn signal(child: i32, signal: i32) {
+    // SAFETY: a call without memory. It fails for a child that has ended meanwhile, which needs none.
+    unsafe { libc::kill(child, signal) };
+}
+
+/// The child is killed when the thread that starts it ends, as it does with this process.
+fn end_with_this_thread(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec only this is called, which may be.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        })
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    const SLICE: Duration = Duration::from_millis(3);
+
+    /// Each tells which round of its loop it is in, as a line of one file: both are in the middle while the other is.
+    #[test]
+    fn children_take_turns() {
+        let file = std::env::temp_dir().join(format!("measure-slices-{}", std::process::id()));
+        let busy = |name: &str| {
+            let rounds = "i=0; while [ $i -lt 20 ]; do j=0; while [ $j -lt 3000 ]; do j=$((j+1)); done;";
+            shell(&format!("{rounds} echo {name} >> {}; i=$((i+1)); done; echo {name}", file.display()))
+        };
+        let runs = run(&mut [busy("a"), busy("b"), shell("exit 3")], SLICE).unwrap();
+        let printed: Vec<&[u8]> = runs.iter().map(|(run, _)| run.stdout.as_slice()).collect();
+        assert_eq!(printed, [b"a\n".as_slice(), b"b\n", b""]);
+        assert_eq!(runs[2].0.status.code(), Some(3));
+        let lines = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        let changes = lines.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert_eq!(lines.len(), 40);
+        assert!(changes > 3, "{lines:?}");
+    }
+
+    #[test]
+    fn who_cannot_be_started_holds_nobody_up() {
+        assert!(run(&mut [shell("echo a"), Command::new("/no/such/program")], SLICE).is_err());
+        assert!(run(&mut [], SLICE).unwrap().is_empty());
+    }
+}
