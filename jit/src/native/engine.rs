@@ -25,6 +25,7 @@ use crate::ir::*;
 use crate::layout::{Layout, Side};
 use crate::trap::Thrown;
 use cranelift_codegen::ir::UserExternalName;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,22 +55,33 @@ pub struct Engine {
 
 /// Held while cells change, and while code is freed.
 #[derive(Default)]
-struct Versions {
-    out_of_use: OutOfUse,
+pub(super) struct Versions {
+    pub out_of_use: OutOfUse,
     /// Why functions could not be compiled when they were called.
     failures: Vec<NativeError>,
-    /// Where calls are counted: of functions that are compiled, in the order in which they were.
+    /// Of functions that are compiled, in the order in which they were.
     twins: Vec<Twins>,
+    /// Where they stand there.
+    index: FxHashMap<FuncId, usize>,
     /// Calls are not to be counted now.
-    is_plain: bool,
+    pub is_plain: bool,
 }
 
-/// The versions of a function whose calls are counted some of the time. One of two may be missing, until somebody asks for it ([`Engine::complete_twins`]).
+impl Versions {
+    /// Of a function that was compiled once.
+    pub fn twins(&mut self, func: FuncId) -> Option<&mut Twins> {
+        self.index.get(&func).map(|&i| &mut self.twins[i])
+    }
+}
+
+/// The versions of a function: where calls are counted some of the time there may be two, one of which may be missing until somebody asks for it ([`Engine::complete_twins`]); otherwise what runs is `plain`.
 #[derive(Clone)]
-struct Twins {
+pub(super) struct Twins {
     func: FuncId,
-    plain: Option<VersionInfo>,
-    counted: Option<VersionInfo>,
+    pub plain: Option<VersionInfo>,
+    pub counted: Option<VersionInfo>,
+    /// Calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]).
+    pub is_armed: bool,
     /// What the one that counts was made of; `None`: the function as it stands in the module.
     body: Option<Arc<Function>>,
 }
@@ -148,8 +160,13 @@ impl Engine {
         Env { module, layout, addresses, options, profiling, cells: &self.cells, osr: &self.osr }
     }
 
-    /// Where calls of the function go, if it is compiled.
-    fn installed(&self, func: FuncId) -> Option<u64> {
+    /// Where calls of the function go, if there is code for it. This is such a call: it leads to what was armed again.
+    fn find(&self, versions: &mut Versions, func: FuncId) -> Option<u64> {
+        let is_plain = versions.is_plain;
+        if let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed) {
+            twins.is_armed = false;
+            self.connect(twins, is_plain);
+        }
         let entry = self.cells.entry(func, Side::Plain);
         (entry != self.thunks.lazy(func)).then_some(entry)
     }
@@ -158,17 +175,21 @@ impl Engine {
         self.compilers[level as usize].lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn versions(&self) -> MutexGuard<'_, Versions> {
+    pub(super) fn versions(&self) -> MutexGuard<'_, Versions> {
         self.versions.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The function's entry point; compiles it as it stands in the module if that has not happened yet. For program threads: what is found is good until their next safepoint.
+    /// The function's entry point; compiles it as it stands in the module if there is no code. For program threads: what is found is good until their next safepoint.
     ///
     /// # Errors
     /// [`NativeError::Compile`] where it exceeds a limit of the compiler, [`NativeError::Memory`] where the code region is full. Kept in [`Engine::failures`], too.
     pub fn compile(&self, func: FuncId) -> Result<u64, NativeError> {
+        // Who only comes back to code that is there does not wait for what is being compiled.
+        if let Some(entry) = self.find(&mut self.versions(), func) {
+            return Ok(entry);
+        }
         let mut compiler = self.compiler(self.options.level);
-        if let Some(entry) = self.installed(func) {
+        if let Some(entry) = self.find(&mut self.versions(), func) {
             return Ok(entry);
         }
         // The version that is to run now; the other one is made when it is to run. Where optimized code does not count, all other code does, always.
@@ -177,7 +198,7 @@ impl Engine {
         let version = version.inspect_err(|error| self.versions().failures.push(error.clone()))?;
         let mut versions = self.versions();
         // Meanwhile a version may have been installed that somebody has chosen.
-        if let Some(entry) = self.installed(func) {
+        if let Some(entry) = self.find(&mut versions, func) {
             versions.out_of_use.retire(version.entry, version.len);
             return Ok(entry);
         }
@@ -188,17 +209,11 @@ impl Engine {
     /// All calls that begin from now on go to the version, but those that are counted: while it does not count they go where they went, if that counts. What nobody calls any more is retired.
     fn lead_to(&self, versions: &mut Versions, version: VersionInfo, profiling: Profiling, body: Option<Arc<Function>>) {
         let func = version.func;
-        if self.options.profiling == Profiling::Off {
-            if let Some(entry) = self.installed(func) {
-                let len = self.tables.version(entry).expect("installed code is known").len;
-                versions.out_of_use.retire(entry, len);
-            }
-            return Side::ALL.iter().for_each(|&side| self.cells.point(func, side, version.entry));
+        let next = versions.twins.len();
+        let i = *versions.index.entry(func).or_insert(next);
+        if i == next {
+            versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, body: None });
         }
-        let i = versions.twins.iter().position(|twins| twins.func == func).unwrap_or_else(|| {
-            versions.twins.push(Twins { func, plain: None, counted: None, body: None });
-            versions.twins.len() - 1
-        });
         let twins = &mut versions.twins[i];
         let replaced = match profiling {
             Profiling::Off => [twins.plain.replace(version), None],
@@ -207,17 +222,19 @@ impl Engine {
                 [twins.plain.take(), twins.counted.replace(version)]
             }
         };
+        twins.is_armed = false;
         self.connect(twins, versions.is_plain);
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
 
-    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted.
-    fn connect(&self, twins: &Twins, is_plain: bool) {
-        let plain = twins.plain.or(twins.counted);
-        let counted = if is_plain { plain } else { twins.counted.or(plain) };
-        for (side, version) in Side::ALL.into_iter().zip([plain, counted]) {
-            self.cells.point(twins.func, side, version.expect("one of two").entry);
-        }
+    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted. Where there is none, calls compile one.
+    pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
+        let entry = |version: VersionInfo| version.entry;
+        let nothing = self.thunks.lazy(twins.func);
+        let plain = if twins.is_armed { nothing } else { twins.plain.or(twins.counted).map_or(nothing, entry) };
+        let counted = if is_plain { plain } else { twins.counted.map_or(plain, entry) };
+        self.cells.point(twins.func, Side::Plain, plain);
+        self.cells.point(twins.func, Side::Counted, counted);
     }
 
     /// What code of this level tells of calls.
@@ -491,9 +508,9 @@ impl Engine {
         frames::decode(&self.tables, return_address)
     }
 
-    /// How the code was compiled that a return address lies in, from any thread. `None` as for [`Engine::decode`].
-    pub fn level(&self, return_address: u64) -> Option<Level> {
-        frames::level(&self.tables, return_address)
+    /// Where the code begins that a return address lies in, and how it was compiled, from any thread. `None` as for [`Engine::decode`].
+    pub fn version_at(&self, return_address: u64) -> Option<(u64, Level)> {
+        frames::version_at(&self.tables, return_address)
     }
 
     /// Bytes of the frame that a call stands in, by its return address: from the frame pointer down to the stack pointer at the call. `None` as for [`Engine::decode`].
@@ -511,9 +528,14 @@ impl Engine {
     /// # Errors
     /// As for [`Engine::compile`].
     pub fn dump_asm(&self, func: FuncId) -> Result<String, NativeError> {
-        self.compile(func)?;
-        let _versions = self.versions();
-        let entry = self.installed(func).expect("just compiled");
+        let (entry, _versions) = loop {
+            self.compile(func)?;
+            let mut versions = self.versions();
+            // It may be given up at once.
+            if let Some(entry) = self.find(&mut versions, func) {
+                break (entry, versions);
+            }
+        };
         // SAFETY: no code is freed while the versions are locked.
         Ok(unsafe { disasm::listing(self, entry) })
     }

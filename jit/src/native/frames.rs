@@ -113,10 +113,10 @@ pub fn decode(tables: &CodeTables, pc: u64) -> Option<impl Iterator<Item = Frame
     }))
 }
 
-/// How the code was compiled that a return address lies in. For other threads, too.
-pub fn level(tables: &CodeTables, pc: u64) -> Option<Level> {
+/// Where the code begins that a return address lies in, and how it was compiled. For other threads, too.
+pub fn version_at(tables: &CodeTables, pc: u64) -> Option<(u64, Level)> {
     let _known = tables.decoding();
-    tables.version(pc - 1).map(|version| version.level)
+    tables.version(pc - 1).map(|version| (version.start, version.level))
 }
 
 fn at_return<'a>(tables: &'a CodeTables, info: FrameInfo<'a>, pc: u64) -> impl Iterator<Item = FrameView> + use<'a> {

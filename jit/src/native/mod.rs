@@ -3,7 +3,7 @@
 //! In: the [`Module`](crate::ir::Module), where its parts lie in memory ([`Addresses`]), what the runtime does for compiled code ([`RuntimeFns`]). Out: an [`Engine`] that enters functions, walks their frames and finds
 //! the references in them.
 //!
-//! Data meets `translate` (SSA to CLIF), `compile` (CLIF to bytes and metadata), `placement` and `region` (where the bytes go), `tables` (where the metadata goes), `engine` (installs and enters), `versions` (what of it is out of use), `osr` (other code for loops that run already). Running code meets `stubs`, and through them `frames`
+//! Data meets `translate` (SSA to CLIF), `compile` (CLIF to bytes and metadata), `placement` and `region` (where the bytes go), `tables` (where the metadata goes), `engine` (installs and enters), `versions` (what of it is out of use), `cold` (what nobody calls any more), `osr` (other code for loops that run already). Running code meets `stubs`, and through them `frames`
 //! (walking, unwinding); failing checks come through `signals`.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
@@ -11,6 +11,7 @@ compile_error!("native code is for x86-64 Linux: build with --no-default-feature
 
 pub mod api;
 mod cells;
+mod cold;
 mod compile;
 mod disasm;
 pub mod engine;

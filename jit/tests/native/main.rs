@@ -6,6 +6,7 @@ mod mock;
 mod arith;
 mod calls;
 mod checks;
+mod cold;
 mod exceptions;
 mod inlined;
 mod listener;

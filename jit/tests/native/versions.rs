@@ -12,13 +12,13 @@ use std::sync::{Barrier, Condvar, Mutex};
 const LEVELS: [Level; 2] = Level::ALL;
 
 /// A function as it stands in another program of the same declarations.
-fn body(text: &str, name: &str) -> Function {
+pub fn body(text: &str, name: &str) -> Function {
     let module = parse(text);
     module.funcs.values().find(|f| &*f.name == name).expect("a function").clone()
 }
 
 /// As the runtime does it, with all threads' contexts.
-fn reclaim(engine: &Engine, decoded: u64, threads: &[&ThreadContext]) -> Reclaimed {
+pub fn reclaim(engine: &Engine, decoded: u64, threads: &[&ThreadContext]) -> Reclaimed {
     let mut in_use = |f: &mut dyn FnMut(u64)| {
         for ctx in threads {
             let mut frame = |frame: jit::native::RawFrame| {
@@ -34,7 +34,7 @@ fn reclaim(engine: &Engine, decoded: u64, threads: &[&ThreadContext]) -> Reclaim
 }
 
 /// Calls `f` at each poll and each error, with how many there were before.
-fn at_each_stop<'a>(thread: &mut Thread<'a>, mut f: impl FnMut(usize, &ThreadContext) + 'a) {
+pub fn at_each_stop<'a>(thread: &mut Thread<'a>, mut f: impl FnMut(usize, &ThreadContext) + 'a) {
     thread.ctx.yield_flag.store(1, Ordering::Relaxed);
     let mut stops = 0;
     thread.at_stop = Some(Box::new(move |ctx| {
@@ -45,7 +45,7 @@ fn at_each_stop<'a>(thread: &mut Thread<'a>, mut f: impl FnMut(usize, &ThreadCon
 }
 
 /// `run` calls `leaf` in both ways in each round, after a poll.
-fn rounds(leaf: i64) -> String {
+pub fn rounds(leaf: i64) -> String {
     format!(
         r#"
 class7 "Box" extends class0 {{
@@ -414,7 +414,7 @@ fn first_calls_and_installations_race() {
 
 /// Stops the threads of a test.
 #[derive(Default)]
-struct World {
+pub struct World {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -428,7 +428,7 @@ struct State {
 }
 
 impl World {
-    fn run<R>(&self, thread: &mut Thread<'_>, f: impl FnOnce(&mut Thread<'_>) -> R) -> R {
+    pub fn run<R>(&self, thread: &mut Thread<'_>, f: impl FnOnce(&mut Thread<'_>) -> R) -> R {
         let ctx = &raw const *thread.ctx as usize;
         let mut state = self.changed.wait_while(self.state.lock().unwrap(), |s| s.stop).unwrap();
         state.running += 1;
@@ -442,7 +442,7 @@ impl World {
         result
     }
 
-    fn poll(&self) {
+    pub fn poll(&self) {
         let mut state = self.state.lock().unwrap();
         if state.stop {
             state.running -= 1;
@@ -452,7 +452,7 @@ impl World {
         }
     }
 
-    fn stop<R>(&self, f: impl FnOnce(&[&ThreadContext]) -> R) -> R {
+    pub fn stop<R>(&self, f: impl FnOnce(&[&ThreadContext]) -> R) -> R {
         let mut state = self.state.lock().unwrap();
         state.stop = true;
         for &ctx in &state.contexts {

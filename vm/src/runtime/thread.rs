@@ -60,6 +60,9 @@ pub struct Thread {
     left: Cell<u32>,
     #[cfg(feature = "native")]
     leaving: Cell<u32>,
+    /// `ThreadContext::gone_over` at the last tick.
+    #[cfg(feature = "native")]
+    gone_over: Cell<u64>,
     /// While the thread runs compiled code that is profiled.
     #[cfg(feature = "native")]
     profile: UnsafeCell<Option<ThreadProfiler>>,
@@ -94,6 +97,8 @@ impl Thread {
             left: Cell::new(0),
             #[cfg(feature = "native")]
             leaving: Cell::new(0),
+            #[cfg(feature = "native")]
+            gone_over: Cell::new(0),
             #[cfg(feature = "native")]
             profile: UnsafeCell::new(None),
             handles: UnsafeCell::new(Vec::new()),

@@ -3,6 +3,7 @@
 //! In: addresses that threads have left, the profile so far (through a [`Policy`]). Out: versions of functions and loops, installed in the engine. Lives as long as the program; who ends the program does not wait for it.
 //! Invariant: what it compiles replaces code that means the same, so it may be late, or never come.
 
+use super::cold::Cold;
 use super::forced::{Choice, Choices, Closes, Force};
 use super::model::{At, Code, Facts, Job, Model, Seen};
 use super::{Adaptive, Frames};
@@ -63,6 +64,8 @@ pub struct Summary {
     pub again: u64,
     /// What could not be compiled.
     pub refused: u64,
+    /// What was given up, since nothing ran it any more.
+    pub discarded: u64,
     /// That the compile thread has worked.
     pub time: Duration,
     /// Of it, in the optimizer; and of that, for inlining.
@@ -132,8 +135,8 @@ pub fn start(
     let thread = builder.spawn(move || {
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
-        let (summary, asked) = (told, FxHashMap::default());
-        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, asked };
+        let (summary, asked, cold) = (told, FxHashMap::default(), Cold::default());
+        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, asked, cold };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
@@ -176,6 +179,7 @@ struct Worker {
     summary: Arc<Mutex<Summary>>,
     /// What was asked when the last version of each function was made.
     asked: FxHashMap<FuncId, Vec<Question>>,
+    cold: Cold,
 }
 
 impl Worker {
@@ -197,6 +201,7 @@ impl Worker {
                 can_leave |= model.tick(&seen, &self.known);
             }
             self.shared.set_calm(model.is_calm());
+            self.discard_cold(&mut model);
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 self.look_again(&mut model);
@@ -231,6 +236,37 @@ impl Worker {
         }
     }
 
+    /// Gives up what nothing has run for long, and has calls of the rest noticed from now on.
+    fn discard_cold(&mut self, model: &mut Model) {
+        let Some(versions) = self.cold.look(model.ran()) else { return };
+        for (job, was_met) in versions {
+            let is_gone = !was_met && model.can_discard(job) && self.discard(job);
+            if is_gone {
+                model.discarded(job);
+            } else if job.entry == Entry::Start {
+                self.engine.inner().arm(job.func);
+            }
+        }
+    }
+
+    /// Says whether there was something that nobody has called.
+    fn discard(&mut self, job: Job) -> bool {
+        let engine = self.engine.inner();
+        let is_gone = match job.entry {
+            Entry::Start => engine.discard_armed(job.func),
+            Entry::Loop(block) => {
+                engine.discard_osr(job.func, block);
+                true
+            }
+        };
+        if is_gone {
+            self.cold.gone(job);
+            self.asked.remove(&job.func);
+            lock(&self.summary).discarded += 1;
+        }
+        is_gone
+    }
+
     /// Something to compile, if there is room: functions that are called for the first time need some, too.
     fn next(&self, model: &Model) -> Option<Job> {
         let has_room = self.engine.inner().stats().code_bytes < tuning::ADAPTIVE_CODE;
@@ -249,13 +285,15 @@ impl Worker {
                     let engine = self.engine.inner();
                     _ = engine.install(func, &engine.module().funcs[func], Level::Baseline);
                 }
+                Choice::Armed(func) => self.engine.inner().arm(func),
+                Choice::Discarded => self.cold.jobs().into_iter().for_each(|job| _ = self.discard(job)),
             }
             force.done();
         }
     }
 
     /// What the addresses of a tick mean.
-    fn look_up(&self, frames: &Frames) -> Vec<Seen> {
+    fn look_up(&mut self, frames: &Frames) -> Vec<Seen> {
         let mut seen = Vec::with_capacity(frames.len());
         let engine = self.engine.inner();
         for frame in frames {
@@ -268,7 +306,13 @@ impl Worker {
                 _ => At::Elsewhere,
             };
             let Some(root) = chain.last() else { continue };
-            let code = if engine.level(frame.pc) == Some(Level::Optimized) { Code::Optimized } else { Code::Baseline };
+            let code = match engine.version_at(frame.pc) {
+                Some((entry, Level::Optimized)) => {
+                    self.cold.met(entry);
+                    Code::Optimized
+                }
+                _ => Code::Baseline,
+            };
             seen.push(Seen { func: root.func, code, fp: frame.fp, at });
         }
         seen
@@ -309,15 +353,16 @@ impl Worker {
                 Entry::Start => engine.install(job.func, &root.func, Level::Optimized),
                 Entry::Loop(block) => engine.install_osr(job.func, block, &root.func, Level::Optimized),
             };
-            version.ok().map(|_| root.decisions)
+            version.ok().map(|version| (version.entry, root.decisions))
         });
         let mut summary = lock(&self.summary);
         summary.optimizing += optimizing;
         summary.inlining = self.optimizer.inlining().time;
-        let Some(decisions) = installed else {
+        let Some((entry, decisions)) = installed else {
             summary.refused += 1;
             return None;
         };
+        self.cold.installed(job, entry);
         match job.entry {
             Entry::Start => {
                 summary.functions += 1;

@@ -123,6 +123,10 @@ pub(super) enum Choice {
     Optimized(Job),
     /// The function as it was at first, whose loops can be left again.
     Baseline(FuncId),
+    /// The next call of the function is noticed.
+    Armed(FuncId),
+    /// Not to install, but to give up: all that nobody has called since it was armed, and code for loops.
+    Discarded,
 }
 
 impl Choices {
@@ -137,13 +141,15 @@ impl Choices {
     /// For a thread with these frames, in a program of so many functions.
     pub fn next(&mut self, frames: &[Seen], funcs: usize, facts: &dyn Facts) -> Choice {
         let any = FuncId::from_u32(self.0.below(funcs as u64) as u32);
-        let kind = self.0.below(8);
+        let kind = self.0.below(10);
         let start = |func| Choice::Optimized(Job { func, entry: Entry::Start });
         let Some(&frame) = self.pick(frames) else { return start(any) };
         match kind {
             0..=1 => Choice::Baseline(frame.func),
             2 => start(any),
             3 => start(frame.func),
+            8 => Choice::Armed(frame.func),
+            9 => Choice::Discarded,
             _ => {
                 let innermost = frames[0];
                 let running = innermost.at.in_loop().filter(|_| kind < 7).map(|block| (innermost.func, block));

@@ -5,9 +5,10 @@
 //! Code that was replaced is freed at collections, and if these are rare, at a stop of its own that the compile thread asks for.
 //!
 //! Threads only leave addresses here ([`Adaptive::tick`]). The compile thread ([`controller`]) finds out what they mean, asks the [`model`] what is worth compiling, compiles it and installs it, while the program goes on. What is inlined is up to a
-//! policy, by default one that asks the run's own profile ([`guide`]); what it would now decide otherwise may be worth another version.
+//! policy, by default one that asks the run's own profile ([`guide`]); what it would now decide otherwise may be worth another version. What nothing runs any more is given up ([`cold`]).
 //! Invariant: no program thread ever waits for the compile thread, but in tests ([`forced`]).
 
+mod cold;
 mod controller;
 mod forced;
 mod guide;

@@ -114,6 +114,8 @@ struct State {
     /// In its optimized code.
     optimized: Time,
     versions: u32,
+    /// The last of them was given up.
+    is_discarded: bool,
     /// Nanoseconds that another version is expected to save, by the profile as it is now.
     moved: f64,
     /// It cannot be compiled.
@@ -232,10 +234,9 @@ impl Model {
     /// What saves most, if anything saves more than it costs. A function's loop comes before its start where both are worth it: who runs in the loop waits for that code, and the next call, if there is one, begins later.
     pub fn next(&self, facts: &dyn Facts) -> Option<Job> {
         let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
-            let saved = match state.versions.checked_sub(1) {
-                None => state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP),
-                Some(before) => state.moved / f64::from(4u32.pow(before)),
-            };
+            let is_baseline = state.versions == 0 || state.is_discarded;
+            let saved = if is_baseline { state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP) } else { state.moved };
+            let saved = saved / f64::from(4u32.pow(state.versions.saturating_sub(1)));
             (Job { func, entry: Entry::Start }, saved - self.cost(func, facts))
         });
         let loops = self.loops.iter().filter(|(key, _)| !self.settled.contains_key(key)).map(|(&(func, block), time)| {
@@ -257,7 +258,7 @@ impl Model {
         match job.entry {
             Entry::Start => {
                 state.versions += 1;
-                (state.optimized, state.moved) = Default::default();
+                (state.optimized, state.moved, state.is_discarded) = Default::default();
             }
             Entry::Loop(block) => _ = self.settled.insert((job.func, block), true),
         }
@@ -275,6 +276,31 @@ impl Model {
     /// By the profile as it is now, another version of a function that has been optimized would save so many nanoseconds.
     pub fn moved(&mut self, func: FuncId, saved: f64) {
         self.funcs.entry(func).or_default().moved = saved;
+    }
+
+    /// Nanoseconds that the program has run, all threads together.
+    pub fn ran(&self) -> f64 {
+        self.program.long
+    }
+
+    /// It can be compiled again if it matters once more.
+    pub fn can_discard(&self, job: Job) -> bool {
+        job.entry != Entry::Start || self.funcs.get(&job.func).is_some_and(|state| state.versions < VERSIONS)
+    }
+
+    /// What was compiled for this was given up.
+    pub fn discarded(&mut self, job: Job) {
+        match job.entry {
+            Entry::Start => {
+                let state = self.funcs.entry(job.func).or_default();
+                (state.baseline, state.optimized, state.moved) = Default::default();
+                state.is_discarded = true;
+            }
+            Entry::Loop(block) => {
+                self.loops.remove(&(job.func, block));
+                self.settled.remove(&(job.func, block));
+            }
+        }
     }
 
     /// There can be no code for it.
@@ -307,7 +333,7 @@ fn units(func: FuncId, facts: &dyn Facts) -> f64 {
 }
 
 /// So that equal jobs have an order.
-fn order(job: &Job) -> (u32, u32) {
+pub fn order(job: &Job) -> (u32, u32) {
     let block = match job.entry {
         Entry::Start => 0,
         Entry::Loop(block) => 1 + block.as_u32(),
@@ -495,6 +521,47 @@ mod tests {
             versions += 1;
         }
         assert_eq!(versions, VERSIONS, "however often phases change");
+    }
+
+    /// As often as a function is optimized at most: then what there is stays.
+    #[test]
+    fn what_was_given_up_is_compiled_again_if_it_matters_again() {
+        let mut model = Model::new(MILLISECOND);
+        let mut versions = 0;
+        let mut ticks_until_compiled = Vec::new();
+        while model.can_discard(start(10)) || versions == 0 {
+            let mut ticks = 0;
+            while model.next(&sizes()).is_none() {
+                assert!(ticks < 10_000, "version {versions}");
+                model.tick(&[frame(10, ticks)], &sizes());
+                ticks += 1;
+            }
+            assert_eq!(model.next(&sizes()), Some(start(10)));
+            model.done(start(10), 3e6, std::iter::empty(), &sizes());
+            assert_eq!(model.next(&sizes()), None);
+            versions += 1;
+            ticks_until_compiled.push(ticks);
+            if model.can_discard(start(10)) {
+                model.discarded(start(10));
+                assert_eq!(model.next(&sizes()), None, "what it ran before counts no more");
+            }
+        }
+        assert_eq!(versions, VERSIONS);
+        let [first, second, third, fourth] = ticks_until_compiled[..] else { panic!("{ticks_until_compiled:?}") };
+        assert!(first.abs_diff(second) <= 2 && third > 3 * second && fourth > 3 * third, "{ticks_until_compiled:?}");
+    }
+
+    #[test]
+    fn a_loop_whose_code_was_given_up_is_compiled_again() {
+        let mut model = Model::new(MILLISECOND);
+        let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
+        for _ in 0..3 {
+            (0..50).for_each(|_| _ = model.tick(&[within(frame(101, 2))], &sizes()));
+            assert!(all_jobs(&mut model).contains(&job));
+            assert!(model.can_discard(job));
+            model.discarded(job);
+            assert_eq!(model.next(&sizes()), None, "what it ran before counts no more");
+        }
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! Code that is given up once nobody calls it any more.
+
+use crate::mock::*;
+use crate::versions::{World, at_each_stop, body, reclaim, rounds};
+use jit::ir::Block;
+use jit::native::{Level, Profiling};
+use jit::opt::osr::enter_at;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of optimized code that was armed, whether it goes is up to calls in between; without it calls run what they would have run before.
+#[test]
+fn code_is_given_up_that_nobody_has_called() {
+    for profiling in [Profiling::Off, Profiling::Calls] {
+        let config = Config { profiling, ..Config::default() };
+        let program = Program::adjusted(parse(&rounds(7)), config, |options| options.profile_optimized = false);
+        let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
+        // A window in which calls are counted runs code that counts.
+        engine.count_calls(false);
+        let mut thread = Thread::new(&program, config);
+        thread.ctx.calls_left = i64::MAX;
+        engine.arm(leaf);
+        assert!(!engine.discard_armed(leaf), "there is no code at all");
+        assert_eq!(thread.native(run, &[1]), Outcome::Value(707));
+        engine.arm(leaf);
+        assert!(!engine.discard_armed(leaf), "code of the first level stays");
+        let optimized = engine.install(leaf, &body(&rounds(5), "leaf"), Level::Optimized).unwrap();
+        assert!(!engine.discard_armed(leaf), "it is not armed");
+        for _ in 0..2 {
+            engine.arm(leaf);
+            assert_eq!(thread.native(run, &[1]), Outcome::Value(505));
+            assert!(!engine.discard_armed(leaf), "it was called");
+        }
+        assert_eq!(engine.stats().baseline.versions, 2, "to notice a call makes no code");
+        _ = reclaim(engine, u64::MAX, &[]);
+        engine.arm(leaf);
+        assert!(engine.discard_armed(leaf));
+        assert!(!engine.discard_armed(leaf), "it is gone");
+        assert_eq!((engine.retired_bytes(), engine.bytes_in_use(Level::Optimized)), (u64::from(optimized.len), 0));
+        assert_eq!(reclaim(engine, u64::MAX, &[]).freed, 1);
+        assert_eq!(thread.native(run, &[1]), Outcome::Value(707));
+        // What counts was there all the time.
+        assert_eq!(engine.stats().baseline.versions, if profiling == Profiling::Off { 3 } else { 2 });
+        engine.install(leaf, &body(&rounds(6), "leaf"), Level::Optimized).unwrap();
+        assert_eq!(thread.native(run, &[1]), Outcome::Value(606));
+    }
+}
+
+/// Windows open and close between arming and the call.
+#[test]
+fn calls_that_are_counted_are_not_noticed() {
+    let config = Config { profiling: Profiling::Calls, ..Config::default() };
+    let program = Program::adjusted(parse(&rounds(7)), config, |options| options.profile_optimized = false);
+    let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
+    let mut thread = Thread::new(&program, config);
+    thread.ctx.calls_left = i64::MAX;
+    assert_eq!(thread.native(run, &[1]), Outcome::Value(707));
+    engine.install(leaf, &body(&rounds(5), "leaf"), Level::Optimized).unwrap();
+    assert_eq!(thread.native(run, &[1]), Outcome::Value(707), "`run` counts, and calls what counts");
+    let mut discarded = |counts: bool| {
+        engine.arm(leaf);
+        engine.count_calls(!counts);
+        engine.count_calls(counts);
+        let outcome = thread.native(run, &[1]);
+        (outcome, engine.discard_armed(leaf))
+    };
+    assert_eq!(discarded(false), (Outcome::Value(505), false));
+    assert_eq!(discarded(true), (Outcome::Value(707), true));
+    assert_eq!(discarded(false), (Outcome::Value(707), false));
+}
+
+/// A call that runs goes on in code that was given up meanwhile, for as long as it runs.
+#[test]
+fn frames_keep_code_that_was_given_up() {
+    let config = Config { optimize: true, ..Config::default() };
+    let program = Program::new(&rounds(7), config);
+    let (engine, run) = (&program.engine, program.func("run"));
+    let mut thread = Thread::new(&program, config);
+    at_each_stop(&mut thread, |polls, ctx| {
+        engine.arm(run);
+        assert_eq!(engine.discard_armed(run), polls == 0);
+        assert_eq!(reclaim(engine, u64::MAX, &[ctx]).in_use, 1);
+    });
+    assert_eq!(thread.native(run, &[3]), Outcome::Value(3 * 707));
+    drop(thread);
+    assert_eq!(reclaim(engine, u64::MAX, &[]).freed, 1);
+}
+
+#[test]
+fn code_for_a_loop_is_given_up() {
+    let program = Program::adjusted(parse(&rounds(7)), Config::default(), |options| options.osr = jit::native::Osr::Installed);
+    let (engine, run) = (&program.engine, program.func("run"));
+    let mut thread = Thread::new(&program, Config::default());
+    thread.ctx.calls_left = i64::MAX;
+    let block = Block::from_u32(2);
+    engine.discard_osr(run, block);
+    let cell = || engine.osr_cell(run, block).unwrap().load(Ordering::Relaxed);
+    let made = enter_at(&program.module, &program.module.funcs[run], block).expect("a loop that can be left");
+    let version = engine.install_osr(run, block, &made, Level::Optimized).unwrap();
+    assert_eq!(cell(), version.entry);
+    engine.discard_osr(run, block);
+    assert_eq!((cell(), engine.retired_bytes()), (0, u64::from(version.len)));
+    engine.discard_osr(run, block);
+    assert_eq!(reclaim(engine, u64::MAX, &[]).freed, 1);
+    assert_eq!(thread.native(run, &[2]), Outcome::Value(2 * 707));
+}
+
+/// Threads call what is armed, given up and installed again all the time: they find code of either level, and it is freed.
+#[test]
+fn code_is_given_up_under_threads() {
+    let program = Program::new(&rounds(7), Config::default());
+    let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
+    let (world, done) = (World::default(), AtomicBool::new(false));
+    let better = body(&rounds(7), "leaf");
+    let (mut called, mut given_up) = (0, 0);
+    std::thread::scope(|s| {
+        let call = || {
+            let mut thread = Thread::new(&program, Config::default());
+            thread.at_stop = Some(Box::new(|_| world.poll()));
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(world.run(&mut thread, |thread| thread.native(run, &[20])), Outcome::Value(20 * 707));
+            }
+        };
+        (0..3).for_each(|_| _ = s.spawn(call));
+        for round in 0..2000 {
+            engine.install(leaf, &better, Level::Optimized).unwrap();
+            engine.arm(leaf);
+            if round % 2 == 0 {
+                std::thread::yield_now();
+            }
+            *(if engine.discard_armed(leaf) { &mut given_up } else { &mut called }) += 1;
+            if round % 10 == 0 {
+                world.stop(|contexts| reclaim(engine, u64::MAX, contexts));
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(called > 0 && given_up > 0, "{called} times it was called, {given_up} times given up");
+    _ = reclaim(engine, u64::MAX, &[]);
+    let mut code = 0;
+    engine.each_code(|_, _, len| code += u64::from(len));
+    assert_eq!((code, engine.retired_bytes()), (engine.stats().code_bytes, 0));
+}
