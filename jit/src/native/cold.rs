@@ -2,7 +2,7 @@
 //!
 //! In: functions with optimized code, loops with code of their own. Out: whether a function was called since it was armed; code that is retired. The program pays for the first call after arming, which goes through the compiler's
 //! thunk (some hundred nanoseconds), and for nothing else.
-//! Invariant: giving up changes what is fast, never what is there to run: calls find code of the first level, or compile it.
+//! Invariant: giving up changes what is fast, not what runs: calls find code of the first level, or compile it, as a first call does.
 
 use super::api::{Level, VersionInfo};
 use super::engine::{Engine, Twins};

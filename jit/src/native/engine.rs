@@ -2,7 +2,7 @@
 //!
 //! In: a module and where it lies, better bodies of its functions. Out: results of calls.
 //!
-//! Every function has entry cells, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). All hold the address of a lazy thunk until the function is compiled; installing a version stores its
+//! Every function has entry cells, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). All hold the address of a lazy thunk while there is no code for the function, or its next call is to be noticed (`cold`); installing a version stores its
 //! code's address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
 //! compiles one function at a time and waits for no other level. Where calls are counted a function may have two versions at a time, one for each [`Side`]. What was installed before is retired, and freed when nobody can run it any more (`versions`).
 //!
@@ -251,7 +251,7 @@ impl Engine {
             let Some(twins) = self.versions().twins.get(i).cloned() else { break };
             let own = &self.module.funcs[twins.func];
             let (level, body, profiling) = match twins {
-                Twins { plain: Some(_), counted: Some(_), .. } => continue,
+                Twins { plain: Some(_), counted: Some(_), .. } | Twins { plain: None, counted: None, .. } => continue,
                 Twins { counted: Some(_), .. } if !self.options.profile_optimized => continue,
                 Twins { counted: Some(counted), ref body, .. } => (counted.level, body.as_deref().unwrap_or(own), Profiling::Off),
                 Twins { counted: None, .. } => (self.options.level, own, self.options.profiling),

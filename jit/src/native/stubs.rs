@@ -333,7 +333,7 @@ unsafe extern "C" fn stub_builtin() {
     )
 }
 
-/// First call of the function in eax: compiles it and goes on there with the same arguments. The compiler neither moves nor frees objects, so those in registers need no map.
+/// A call of the function in eax that finds no code, or is to be noticed: compiles it if there is none, and goes on there with the same arguments. The compiler neither moves nor frees objects, so those in registers need no map.
 #[unsafe(naked)]
 unsafe extern "C" fn stub_lazy() {
     naked_asm!(
@@ -542,7 +542,7 @@ impl Thunks {
         self.builtins + BUILTIN_SIZE * builtin as u64
     }
 
-    /// What stands for a function until it is compiled.
+    /// What stands for a function while it has no code, or while its next call is to be noticed.
     pub fn lazy(&self, func: FuncId) -> u64 {
         self.lazy + LAZY_SIZE * u64::from(func.as_u32())
     }

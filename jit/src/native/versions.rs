@@ -4,7 +4,7 @@
 //!
 //! A stop that finds no frame in a retired version is the end of that version: no thread comes to run it again. A thread runs code from its entry on, or goes on where a frame of it stands.
 //! - Frames are what the stop looked through. Where a thread unwinds to it finds from a frame, and goes there at once.
-//! - Entries are loaded from cells and virtual tables, by compiled code right before its call, by `Engine::enter`, and by the thunk of a first call, which gets it from `Engine::compile`. From there to the jump none of them is at a
+//! - Entries are loaded from cells and virtual tables, by compiled code right before its call, by `Engine::enter`, and by the thunk of calls that find no code or are to be noticed, which gets it from `Engine::compile`. From there to the jump none of them is at a
 //!   safepoint: calls load behind their arguments' last safepoint, entering and compiling call nothing of the runtime. So at a stop no thread has an entry in its hands. And nobody loads a retired one afterwards: it was taken out of
 //!   cells and tables before it was retired, and that happened before the stop, which happened before threads go on (they synchronize with whoever stopped them).
 //! - Whoever keeps an entry in a cell of his own does the same: takes it out first, and loads it without a safepoint before the jump.

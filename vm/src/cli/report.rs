@@ -39,12 +39,8 @@ pub fn adaptive(summary: &Summary) -> String {
     row(&mut out, "adaptive.functions", &summary.functions.to_string(), "functions compiled with optimization");
     row(&mut out, "adaptive.again", &summary.again.to_string(), "of these, compiled anew since the profile had moved");
     row(&mut out, "adaptive.loops", &summary.loops.to_string(), "loops compiled for calls that stood in them");
-    row(
-        &mut out,
-        "adaptive.discarded",
-        &summary.discarded.to_string(),
-        "functions and loops whose code was given up since nothing ran it any more",
-    );
+    row(&mut out, "adaptive.discarded", &summary.discarded.to_string(), "functions whose code was given up since nothing ran it any more");
+    row(&mut out, "adaptive.discarded-loops", &summary.discarded_loops.to_string(), "loops of which the same holds");
     row(&mut out, "adaptive.refused", &summary.refused.to_string(), "functions and loops for which there can be no such code");
     row(&mut out, "adaptive.time", &millis(summary.time.as_nanos() as u64), "that the compile thread has worked beside the program");
     row(&mut out, "adaptive.optimizer", &millis(summary.optimizing.as_nanos() as u64), "of it, in the optimizer");

@@ -40,7 +40,7 @@ fn line(report: &Report, program: &ProgramResult, value: &ValueResult, time: &Ti
         known(speedup.and_then(|s| s.high)),
         known(value.verdict.filter(|_| is_headline)),
         known(value.warm_up.map(|warm_up| warm_up.iterations)),
-        value.compile_seconds.to_string(),
+        known(value.compile_seconds),
         known(value.code_bytes),
         known(value.optimized_bytes),
         known(value.inlined),

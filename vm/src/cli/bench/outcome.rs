@@ -65,8 +65,8 @@ pub struct ValueResult {
     pub verdict: Option<Verdict>,
     /// `None` with a single iteration.
     pub warm_up: Option<WarmUp>,
-    /// In the optimizer and the code generator.
-    pub compile_seconds: f64,
+    /// In the optimizer and the code generator; `None` where others had their turns meanwhile.
+    pub compile_seconds: Option<f64>,
     pub code_bytes: Option<f64>,
     /// What the optimizer made of it.
     pub optimized_bytes: Option<f64>,
@@ -193,7 +193,7 @@ impl ValueResult {
             times,
             verdict: None,
             warm_up: (setup.iterations.get() > 1).then_some(warm_ups[1]),
-            compile_seconds: median(samples, |s| Some(s.compile)).unwrap_or(0.0),
+            compile_seconds: median(samples, |s| s.compile),
             code_bytes: median(samples, |s| s.code),
             optimized_bytes: median(samples, |s| s.optimized),
             inlined: median(samples, |s| s.inlined),

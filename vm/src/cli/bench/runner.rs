@@ -29,8 +29,8 @@ pub struct Sample {
     pub process: Times,
     pub iterations: Vec<Times>,
     pub counts: Counts,
-    /// Seconds in the optimizer and the code generator.
-    pub compile: f64,
+    /// Seconds in the optimizer and the code generator, by the clock on the wall; `None` as there.
+    pub compile: Option<f64>,
     /// Bytes of what was in use at the end; `None` where nothing became machine code.
     pub code: Option<f64>,
     /// What the optimizer made of it.
@@ -109,7 +109,7 @@ impl<'a> Runner<'a> {
             // A clock that did not advance would make a ratio infinite.
             iterations: stats.iterations.iter().map(|i| Times { wall: wall(nanos(i.wall_ns.max(1))), cpu: i.cpu_ns.map(nanos) }).collect(),
             counts,
-            compile: nanos(stats.compile_ns()),
+            compile: wall(nanos(stats.compile_ns())),
             code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
             optimized: stats.code.as_ref().and_then(|code| code.optimized_bytes).map(|bytes| bytes as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),

@@ -145,7 +145,7 @@ fn grid(report: &Report) -> Grid {
     add(iterated, "warm-up", |value, _| value.warm_up.map_or(String::new(), |warm_up| warm_up.iterations.to_string()));
     add(iterated, &first_title, |value, first| value.time(Phase::First, first).map_or(String::new(), |time| millis(time.median)));
     add(iterated, FIRST, |value, first| shown(value.time(Phase::First, first).and_then(|time| time.speedup)));
-    add(true, "compile ms", |value, _| millis(value.compile_seconds));
+    add(has(|value| value.compile_seconds.is_some()), "compile ms", |value, _| value.compile_seconds.map_or(String::new(), millis));
     add(has(|value| value.code_bytes.is_some()), CODE, |value, _| kib(value.code_bytes));
     add(has(|value| value.optimized_bytes != value.code_bytes), OPTIMIZED, |value, _| kib(value.optimized_bytes));
     add(has(|value| value.inlined.is_some()), "inlined", |value, _| number(value.inlined, 0));

@@ -64,8 +64,9 @@ pub struct Summary {
     pub again: u64,
     /// What could not be compiled.
     pub refused: u64,
-    /// What was given up, since nothing ran it any more.
+    /// Functions whose code was given up, since nothing ran it any more, and loops.
     pub discarded: u64,
+    pub discarded_loops: u64,
     /// That the compile thread has worked.
     pub time: Duration,
     /// Of it, in the optimizer; and of that, for inlining.
@@ -252,19 +253,20 @@ impl Worker {
     /// Says whether there was something that nobody has called.
     fn discard(&mut self, job: Job) -> bool {
         let engine = self.engine.inner();
-        let is_gone = match job.entry {
-            Entry::Start => engine.discard_armed(job.func),
+        let mut summary = lock(&self.summary);
+        match job.entry {
+            Entry::Start if !engine.discard_armed(job.func) => return false,
+            Entry::Start => {
+                self.asked.remove(&job.func);
+                summary.discarded += 1;
+            }
             Entry::Loop(block) => {
                 engine.discard_osr(job.func, block);
-                true
+                summary.discarded_loops += 1;
             }
-        };
-        if is_gone {
-            self.cold.gone(job);
-            self.asked.remove(&job.func);
-            lock(&self.summary).discarded += 1;
         }
-        is_gone
+        self.cold.gone(job);
+        true
     }
 
     /// Something to compile, if there is room: functions that are called for the first time need some, too.
