@@ -4,7 +4,7 @@
 //!
 //! A function that has run so long is expected to run as long again, if it still runs: its share of the last tenths of a second counts, of what the whole program has run; but no more than it has run itself ([`Time`]). Optimized, it takes
 //! [`SPEEDUP`] times less; what that saves must be more than what compiling it takes, which follows from its size and from what compiling has taken so far: time on a processor, so a machine with much else to do delays code, but does not
-//! make it look dear. A function that has been optimized is compiled again if other decisions, by the profile as it has become, save that much ([`Model::moved`]). Doing nothing is what else there is. A callee that would be inlined counts
+//! make it look dear. A function that has been optimized is compiled again if other decisions, by the profile as it has become, save that much ([`Model::moved`]), and as at first if its code was given up ([`Model::discarded`]). Doing nothing is what else there is. A callee that would be inlined counts
 //! for its caller, too: what is worth compiling is the outermost function that takes it in. So does a tick at an entry, which came before the call ([`reach`]).
 //! Invariant: a pure state machine without a clock.
 
