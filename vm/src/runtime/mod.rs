@@ -6,6 +6,7 @@ pub mod metrics;
 pub mod tuning;
 
 pub mod iterations;
+mod processors;
 pub mod program;
 
 pub mod classes;
@@ -15,6 +16,7 @@ pub mod statics;
 pub mod safepoint;
 pub mod thread;
 mod threads;
+pub mod timer;
 
 #[cfg(feature = "native")]
 pub mod adaptive;

@@ -14,13 +14,14 @@ use super::metrics::Metrics;
 use super::monitor::Monitors;
 use super::output::{Output, Writers};
 use super::profiling::Profiler;
-#[cfg(feature = "native")]
-use super::safepoint::Both;
-use super::safepoint::{Ticks, World};
+use super::safepoint::World;
 use super::statics::Statics;
 use super::symbols::Symbols;
 use super::thread::Thread;
 use super::threads::Threads;
+#[cfg(feature = "native")]
+use super::timer::Both;
+use super::timer::Ticks;
 use super::{errors, report, tuning};
 use jit::ir::{Entry, Known, Module};
 use jit::layout::Layout;

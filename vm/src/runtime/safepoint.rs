@@ -6,6 +6,7 @@
 
 use super::metrics::Metrics;
 use super::thread::Thread;
+use super::timer::{Due, Ticks};
 use std::sync::atomic::{AtomicU8, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -71,95 +72,6 @@ struct State {
 
 // SAFETY: the thread pointers are valid while registered, and only used under the lock.
 unsafe impl Send for State {}
-
-/// For whom a tick is.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Tick {
-    /// For the profiler: when it was raised, in its cycles.
-    pub sampled: Option<u64>,
-    /// One of those that come at the program's own pace.
-    pub is_pace: bool,
-}
-
-impl Tick {
-    fn and(self, other: Tick) -> Tick {
-        Tick { sampled: self.sampled.or(other.sampled), is_pace: self.is_pace || other.is_pace }
-    }
-}
-
-/// What the timer does, and when.
-pub trait Ticks: Send {
-    /// From one tick to the next.
-    fn interval(&mut self) -> Duration;
-
-    /// Right before a tick is raised: gives what those who notice it are told.
-    fn before(&mut self) -> Tick;
-
-    /// Right after it was raised.
-    fn after(&mut self) {}
-
-    /// No thread has run for so long, after which the next interval begins.
-    fn idled(&mut self, _time: Duration) {}
-}
-
-/// The program's own pace: always the same time from tick to tick.
-impl Ticks for Duration {
-    fn interval(&mut self) -> Duration {
-        *self
-    }
-
-    fn before(&mut self) -> Tick {
-        Tick { is_pace: true, ..Tick::default() }
-    }
-}
-
-/// Two schedules on one timer, neither of which changes the other's pace.
-pub struct Both {
-    parts: [Part; 2],
-}
-
-struct Part {
-    ticks: Box<dyn Ticks>,
-    /// Until its next tick, from the last one of either.
-    left: Duration,
-}
-
-impl Part {
-    fn is_due(&self) -> bool {
-        self.left.is_zero()
-    }
-}
-
-impl Both {
-    pub fn new(one: Box<dyn Ticks>, other: Box<dyn Ticks>) -> Both {
-        Both { parts: [one, other].map(|ticks| Part { ticks, left: Duration::ZERO }) }
-    }
-
-    fn due(&mut self) -> impl Iterator<Item = &mut Part> {
-        self.parts.iter_mut().filter(|part| part.is_due())
-    }
-}
-
-impl Ticks for Both {
-    fn interval(&mut self) -> Duration {
-        self.due().for_each(|part| part.left = part.ticks.interval());
-        let next = self.parts.iter().map(|part| part.left).min().unwrap_or_default();
-        self.parts.iter_mut().for_each(|part| part.left -= next);
-        next
-    }
-
-    fn before(&mut self) -> Tick {
-        self.due().fold(Tick::default(), |tick, part| tick.and(part.ticks.before()))
-    }
-
-    fn after(&mut self) {
-        self.due().for_each(|part| part.ticks.after());
-    }
-
-    fn idled(&mut self, time: Duration) {
-        self.parts.iter_mut().for_each(|part| part.ticks.idled(time));
-    }
-}
 
 impl World {
     pub fn new(metrics: Arc<Metrics>) -> World {
@@ -331,19 +243,23 @@ impl World {
     /// The timer's life: ticks every running thread, again and again; sleeps while none runs; returns when the world is closed.
     pub fn run_timer(&self, ticks: &mut dyn Ticks) {
         let mut state = self.lock();
-        let mut next = Instant::now() + ticks.interval();
+        let mut due = Due::after(ticks.interval());
         while !state.closed {
             if state.running == 0 {
                 state.timer_idle = true;
                 let since = Instant::now();
                 state = self.wait(&self.timer, state);
                 ticks.idled(since.elapsed());
-                next = Instant::now() + ticks.interval();
+                due = Due::after(ticks.interval());
                 continue;
             }
-            let at = Instant::now();
-            if at < next {
-                state = self.timer.wait_timeout(state, next - at).unwrap_or_else(|e| e.into_inner()).0;
+            let left = due.left();
+            if !left.is_zero() {
+                state = self.timer.wait_timeout(state, left).unwrap_or_else(|e| e.into_inner()).0;
+                continue;
+            }
+            if let Some(time) = due.put_off() {
+                ticks.idled(time);
                 continue;
             }
             drop(state);
@@ -359,52 +275,8 @@ impl World {
             }
             drop(state);
             ticks.after();
-            // Missed ticks are not made up for.
-            let interval = ticks.interval();
-            next = (next + interval).max(Instant::now() + interval / 2);
+            due = due.next(ticks.interval());
             state = self.lock();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// For a profiler, at these times after each other.
-    struct Listed(Vec<u64>);
-
-    impl Ticks for Listed {
-        fn interval(&mut self) -> Duration {
-            Duration::from_micros(self.0.remove(0))
-        }
-
-        fn before(&mut self) -> Tick {
-            Tick { sampled: Some(7), is_pace: false }
-        }
-    }
-
-    #[test]
-    fn two_schedules_keep_their_paces_and_their_listeners() {
-        let mut both = Both::new(Box::new(Duration::from_millis(1)), Box::new(Listed(vec![300, 900, 800, 2500, 1])));
-        let mut at = Duration::ZERO;
-        let mut seen = Vec::new();
-        for _ in 0..7 {
-            at += both.interval();
-            let Tick { sampled, is_pace } = both.before();
-            seen.push((at.as_micros(), sampled, is_pace));
-            both.after();
-        }
-        let (sampled, pace) = (Some(7), None);
-        let expected = [
-            (300, sampled, false),
-            (1000, pace, true),
-            (1200, sampled, false),
-            (2000, sampled, true),
-            (3000, pace, true),
-            (4000, pace, true),
-            (4500, sampled, false),
-        ];
-        assert_eq!(seen, expected);
     }
 }

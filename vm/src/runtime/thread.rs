@@ -11,7 +11,8 @@ use super::heap::{LargeResult, Want};
 #[cfg(feature = "native")]
 use super::profiling::thread::ThreadProfiler;
 use super::program::Runtime;
-use super::safepoint::{StateCell, Tick};
+use super::safepoint::StateCell;
+use super::timer::Tick;
 use super::{metrics, tuning};
 use jit::context::ThreadContext;
 use jit::interp::stack::Stack;

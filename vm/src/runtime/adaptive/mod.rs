@@ -18,7 +18,7 @@ pub use controller::{Controller, Newer, PlanAnswers, Policy, Summary, start};
 pub use forced::Pace;
 pub use guide::Guide;
 
-use super::safepoint::{Tick, Ticks};
+use super::timer::{Tick, Ticks};
 use jit::context::ThreadContext;
 use jit::native::{self, RawFrame};
 use smallvec::SmallVec;

@@ -38,8 +38,8 @@ pub use native::start_organizer;
 pub use organizer::Stacks;
 
 use super::engine::Engine;
-use super::safepoint::{Tick, Ticks};
 use super::thread::ThreadId;
+use super::timer::{Tick, Ticks};
 use clock::{CycleClock, CycleSource};
 use counting::CallSource;
 use interpreted::Interpreted;

@@ -7,7 +7,7 @@
 use super::windows::{Gap, Windows};
 use super::{Counting, Profiler};
 use crate::runtime::engine::Engine;
-use crate::runtime::safepoint::{Tick, Ticks};
+use crate::runtime::timer::{Tick, Ticks};
 use profiler::samplers::Random;
 use profiler::tuning;
 use std::io::Write;
@@ -42,6 +42,7 @@ pub struct Schedule {
     pace: f64,
     /// In the last window or, where there were more before, over the last ones.
     most: f64,
+    /// When it began: later by what the program has been idle since.
     started: Instant,
     /// When the last window ended, in cycles: later by what the program has been idle since.
     closed: u64,
@@ -153,6 +154,7 @@ impl Ticks for Schedule {
     /// Nothing happened in this time, so nothing was missed.
     fn idled(&mut self, time: Duration) {
         let cycles = self.profiler.rate().cycles(time);
+        self.started += time;
         self.closed += cycles;
         let gap = self.windows().gap();
         self.windows().set_gap(Gap { opened: gap.opened + cycles, ..gap });
