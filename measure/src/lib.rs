@@ -2,6 +2,7 @@
 //!
 //! What `vm bench` and the crate `benches` share: [`process`] runs a child and says what it took, `slices` several in turn, [`counters`] asks the processor about it, [`stats`] and [`ratio`] make numbers with errors of it. Knows nothing of what the children do.
 
+pub mod clock;
 pub mod counters;
 pub mod process;
 pub mod ratio;

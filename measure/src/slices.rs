@@ -1,9 +1,10 @@
 //! Child processes that take turns, a slice of time each: what slows the machine for longer than a slice slows all of them alike.
 //!
-//! In: commands. Out: for each what [`counters::run`] gives. While one child runs, the others are stopped with all their threads (each for the first time as soon as it was started), so only time on a processor tells what each took; time that passes is that of all.
+//! In: commands. Out: for each what [`counters::run`] gives, and when it was its turn ([`Slices`]). While one child runs, the others are stopped with all their threads, each for the first time as soon as it was started. The time that passes from its start to its end is that of all; what of it was its own, its slices tell.
 //!
 //! Invariants: signals go only to children that have not been waited for, so none meets another process; and a stopped child does not outlive this process, whose end kills it.
 
+use crate::clock::{Slices, monotonic};
 use crate::counters::{self, Counts};
 use crate::process::{Observer, Run};
 use std::io;
@@ -12,22 +13,31 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+/// A child that has ended.
+pub struct InTurn {
+    /// Its time is that from its start to its end, the others' turns included.
+    pub run: Run,
+    pub counts: Counts,
+    pub slices: Slices,
+}
+
 /// In the order of the commands. That children fail is no error here.
 ///
 /// # Errors
 /// As of [`crate::process::run`], once all children have ended.
-pub fn run(commands: &mut [Command], slice: Duration) -> io::Result<Vec<(Run, Counts)>> {
+pub fn run(commands: &mut [Command], slice: Duration) -> io::Result<Vec<InTurn>> {
     let turns = Turns { children: Mutex::new(vec![Child::New; commands.len()]), changed: Condvar::new() };
-    let runs: Vec<io::Result<(Run, Counts)>> = std::thread::scope(|scope| {
+    let runs: Vec<io::Result<InTurn>> = std::thread::scope(|scope| {
         let turns = &turns;
         let follow = |(at, command)| {
             let turn = Turn { turns, at };
             Builder::new().spawn_scoped(scope, move || turn.run(command))
         };
         let threads: Vec<_> = commands.iter_mut().enumerate().map(follow).collect();
-        turns.rotate(slice);
+        let slices = turns.rotate(slice);
         let failed = |_| Err(io::Error::other("the thread that waits for a child has failed"));
-        threads.into_iter().map(|thread| thread?.join().unwrap_or_else(failed)).collect()
+        let ended = threads.into_iter().map(|thread| thread?.join().unwrap_or_else(failed));
+        ended.zip(slices).map(|(run, slices)| run.map(|(run, counts)| InTurn { run, counts, slices })).collect()
     });
     runs.into_iter().collect()
 }
@@ -61,29 +71,38 @@ impl Turns {
         self.changed.wait_while(children, |children| !is_over(children)).unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Lets one child after the other run, until all have ended.
-    fn rotate(&self, slice: Duration) {
+    /// Lets one child after the other run, until all have ended. Says when each did.
+    fn rotate(&self, slice: Duration) -> Vec<Slices> {
         let mut children = self.wait(self.children(), |children| !children.contains(&Child::New));
+        let mut slices = vec![Slices::default(); children.len()];
         for at in (0..children.len()).cycle() {
             if children.iter().all(|&child| child == Child::Ended) {
-                return;
+                break;
             }
             let Child::Alive(id) = children[at] else { continue };
+            let begun = now();
             signal(id, libc::SIGCONT);
             let is_alone = children.iter().filter(|&&child| child != Child::Ended).count() == 1;
-            if is_alone {
-                children = self.wait(children, |children| children[at] == Child::Ended);
-                continue;
+            children =
+                if is_alone { self.wait(children, |children| children[at] == Child::Ended) } else { self.one_slice(children, at, slice) };
+            if children[at] != Child::Ended {
+                signal(id, libc::SIGSTOP);
             }
-            let begun = Instant::now();
-            while children[at] != Child::Ended {
-                let Some(left) = slice.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
-                    signal(id, libc::SIGSTOP);
-                    break;
-                };
-                children = self.changed.wait_timeout(children, left).unwrap_or_else(|e| e.into_inner()).0;
-            }
+            slices[at].push(begun..now());
         }
+        slices
+    }
+
+    /// Until it is over, or the child has ended.
+    fn one_slice<'a>(&'a self, mut children: MutexGuard<'a, Vec<Child>>, at: usize, slice: Duration) -> MutexGuard<'a, Vec<Child>> {
+        let begun = Instant::now();
+        let left = || slice.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+        while children[at] != Child::Ended
+            && let Some(left) = left()
+        {
+            children = self.changed.wait_timeout(children, left).unwrap_or_else(|e| e.into_inner()).0;
+        }
+        children
     }
 }
 
@@ -120,6 +139,10 @@ impl Observer for Turn<'_> {
     fn ended(&self) {
         self.turns.set(self.at, Child::Ended);
     }
+}
+
+fn now() -> u64 {
+    monotonic().expect("every Linux has the clock")
 }
 
 /// To a child that has not been waited for.
@@ -168,9 +191,16 @@ mod tests {
             shell(&format!("{rounds} echo {name} >> {}; i=$((i+1)); done; echo {name}", file.display()))
         };
         let runs = run(&mut [busy("a"), busy("b"), shell("exit 3")], slice).unwrap();
-        let printed: Vec<&[u8]> = runs.iter().map(|(run, _)| run.stdout.as_slice()).collect();
+        let printed: Vec<&[u8]> = runs.iter().map(|child| child.run.stdout.as_slice()).collect();
         assert_eq!(printed, [b"a\n".as_slice(), b"b\n", b""]);
-        assert_eq!(runs[2].0.status.code(), Some(3));
+        assert_eq!(runs[2].run.status.code(), Some(3));
+        let [one, other] = [&runs[0].slices, &runs[1].slices];
+        assert!(one.iter().all(|slice| other.within(slice.clone()).is_zero()), "{one:?} {other:?}");
+        let longer = runs[0].run.wall.max(runs[1].run.wall);
+        assert!(
+            one.total() < longer && other.total() < longer && one.total() + other.total() > longer / 2,
+            "{longer:?}: {one:?} {other:?}"
+        );
         let lines = std::fs::read_to_string(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         let lines: Vec<&str> = lines.lines().collect();

@@ -10,6 +10,7 @@
 use super::{perf_map, text};
 use crate::runtime::Symbols;
 use jit::native::{Listener, NewCode, Position};
+use measure::clock::monotonic;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd;
@@ -133,7 +134,7 @@ fn header() -> Vec<u8> {
     // Behind the machine a word that is not used.
     [MAGIC, VERSION, LEN, MACHINE, 0, std::process::id()].iter().for_each(|word| header.extend(word.to_le_bytes()));
     let flags = 0u64;
-    [monotonic(), flags].iter().for_each(|word| header.extend(word.to_le_bytes()));
+    [now(), flags].iter().for_each(|word| header.extend(word.to_le_bytes()));
     header
 }
 
@@ -141,7 +142,7 @@ fn header() -> Vec<u8> {
 fn record(kind: Kind, parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();
     let len = 16 + body.len() as u32;
-    [&(kind as u32).to_le_bytes()[..], &len.to_le_bytes(), &monotonic().to_le_bytes(), &body].concat()
+    [&(kind as u32).to_le_bytes()[..], &len.to_le_bytes(), &now().to_le_bytes(), &body].concat()
 }
 
 /// `number`: no two pieces have the same.
@@ -162,12 +163,9 @@ fn text_into(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// Nanoseconds.
-fn monotonic() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the time to a place of our own; every Linux has this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+/// In nanoseconds.
+fn now() -> u64 {
+    monotonic().expect("every Linux has the clock")
 }
 
 /// The file's first page mapped executable, which nobody executes: perf notes such mappings, those that it meets when it is attached to a running program, too.

@@ -71,6 +71,9 @@ pub struct CodeStats {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct IterationStats {
+    /// When it began, by the system's monotonic clock; `None` where there is none, and from builds that did not tell.
+    #[serde(default)]
+    pub begun_ns: Option<u64>,
     pub wall_ns: u64,
     /// Of all the process's threads, in user and in system mode; `None` where the system does not tell.
     pub cpu_ns: Option<u64>,
@@ -132,7 +135,7 @@ impl OptimizerStats {
 
 impl IterationStats {
     fn new(iteration: Iteration) -> IterationStats {
-        IterationStats { wall_ns: nanos(iteration.wall), cpu_ns: iteration.cpu.map(nanos) }
+        IterationStats { begun_ns: iteration.begun, wall_ns: nanos(iteration.wall), cpu_ns: iteration.cpu.map(nanos) }
     }
 }
 

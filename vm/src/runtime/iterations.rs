@@ -4,12 +4,15 @@
 //! iterations apart, but by the clock, by its input, which is read once, and by the numbers of its threads.
 
 use super::processors;
+use measure::clock::monotonic;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// What one iteration took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Iteration {
+    /// When it began: [`monotonic`].
+    pub begun: Option<u64>,
     pub wall: Duration,
     /// Time on processors of all the process's threads, in user and in system mode; `None` where the system does not tell.
     pub cpu: Option<Duration>,
@@ -22,10 +25,10 @@ pub struct Iterations(Mutex<Vec<Iteration>>);
 impl Iterations {
     /// Takes the time of what the closure does.
     pub fn time<T>(&self, body: impl FnOnce() -> T) -> T {
-        let (start, before) = (Instant::now(), processors::used());
+        let (begun, start, before) = (monotonic(), Instant::now(), processors::used());
         let result = body();
         let cpu = processors::used().zip(before).map(|(after, before)| after.saturating_sub(before));
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Iteration { wall: start.elapsed(), cpu });
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Iteration { begun, wall: start.elapsed(), cpu });
         result
     }
 

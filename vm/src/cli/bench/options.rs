@@ -74,12 +74,12 @@ pub struct Effort {
     /// Each iteration begins with globals as at the program's start, in code and with a heap as the last one left them. The last half of the iterations, and those before it that are not more than 5 % slower, are the steady state.
     #[arg(long, value_name = "N", default_value = "1")]
     pub iterations: NonZeroU32,
-    /// The time that --precision, verdicts and the plot go by: wall, or with --slices cpu, unless told
-    #[arg(long, value_enum)]
-    pub time: Option<Time>,
+    /// The time that --precision, verdicts and the plot go by: on the clock, or on processors
+    #[arg(long, value_enum, default_value = "wall")]
+    pub time: Time,
     /// Let the processes of a round take turns of so many milliseconds, instead of running one after the other (Linux)
     ///
-    /// What slows the machine for longer than that then slows all of them. Only processor time tells what each took.
+    /// What slows the machine for longer than that then slows all of them. The time in which a process is stopped is not its own.
     #[arg(long, value_name = "MS", value_parser = parse_slices)]
     pub slices: Option<Duration>,
 }
@@ -88,18 +88,7 @@ impl Effort {
     /// Without arguments.
     #[cfg(feature = "native")]
     pub fn usual() -> Effort {
-        Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: None, slices: None }
-    }
-
-    /// # Errors
-    /// The arguments do not go together, or not with this system.
-    pub fn time(&self) -> Result<Time, String> {
-        match (self.slices, self.time) {
-            (None, time) => Ok(time.unwrap_or_default()),
-            (Some(_), _) if !cfg!(target_os = "linux") => Err("--slices is for Linux".into()),
-            (Some(_), Some(Time::Wall)) => Err("--slices goes with --time cpu: what passes is then the time of all".into()),
-            (Some(_), _) => Ok(Time::Cpu),
-        }
+        Effort { rounds: None, precision: 1.0, max_time: 60.0, iterations: NonZeroU32::MIN, time: Time::Wall, slices: None }
     }
 
     pub fn goal(&self) -> Goal {
@@ -165,7 +154,7 @@ impl Setup {
             comparison,
             goal: args.effort.goal(),
             iterations: args.effort.iterations,
-            time: args.effort.time()?,
+            time: args.effort.time,
             slices: args.effort.slices,
             seed: args.seed,
         })
@@ -289,13 +278,9 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn turns_are_measured_by_processor_time() {
-        let time = |args: &[&str]| Alone::parse_from([&["vm"], args].concat()).effort.time();
-        assert_eq!(
-            [time(&[]), time(&["--slices", "20"]), time(&["--slices=5ms", "--time", "cpu"])],
-            [Time::Wall, Time::Cpu, Time::Cpu].map(Ok)
-        );
-        assert!(time(&["--slices", "20", "--time", "wall"]).is_err());
-        assert!(["0", "x", "99999"].iter().all(|ms| Alone::try_parse_from(["vm", "--slices", ms]).is_err()));
+    fn slices_are_milliseconds() {
+        let slices = |ms: &str| Alone::try_parse_from(["vm", "--slices", ms]).map(|alone| alone.effort.slices);
+        assert_eq!(["20", "5ms"].map(|ms| slices(ms).unwrap()), [20, 5].map(|ms| Some(Duration::from_millis(ms))));
+        assert!(["0", "x", "99999"].iter().all(|ms| slices(ms).is_err()));
     }
 }

@@ -46,8 +46,7 @@ impl WarmUp {
         if count == 0 {
             return WarmUp::default();
         }
-        let time = |times: &Times| times.wall.or(times.cpu).unwrap_or(0.0);
-        let median = |at: usize| stats::spread(samples.iter().map(|sample| time(&sample.iterations[at])).collect()).median;
+        let median = |at: usize| stats::spread(samples.iter().map(|sample| sample.iterations[at].wall).collect()).median;
         let curve: Vec<f64> = (0..count).map(median).collect();
         let (before, tail) = curve.split_at(count / 2);
         let steady = stats::spread(tail.to_vec()).median;
@@ -59,7 +58,7 @@ impl WarmUp {
 /// What a part of a run took. `None` where the system does not tell.
 pub fn seconds(sample: &Sample, phase: Phase, time: Time, warm_up: WarmUp) -> Option<f64> {
     let of = |times: &Times| match time {
-        Time::Wall => times.wall,
+        Time::Wall => Some(times.wall),
         Time::Cpu => times.cpu,
     };
     match phase {
@@ -77,8 +76,8 @@ mod tests {
     use super::*;
 
     fn sample(walls: &[f64]) -> Sample {
-        let iterations = walls.iter().map(|&wall| Times { wall: Some(wall), cpu: Some(2.0 * wall) }).collect();
-        Sample { iterations, process: Times { wall: Some(100.0), cpu: None }, ..Sample::default() }
+        let iterations = walls.iter().map(|&wall| Times { wall, cpu: Some(2.0 * wall) }).collect();
+        Sample { iterations, process: Times { wall: 100.0, cpu: None }, ..Sample::default() }
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl PlanPair<'_> {
             inline: None,
             goal: effort.goal(),
             iterations: effort.iterations,
-            time: effort.time()?,
+            time: effort.time,
             slices: effort.slices,
             seed: self.seed,
         };

@@ -4,21 +4,21 @@
 
 use super::options::Setup;
 use super::programs::Program;
-use crate::cli::run_stats::RunStats;
+use crate::cli::run_stats::{IterationStats, RunStats};
+use measure::clock::Slices;
 use measure::counters::{self, Counts};
 use measure::process::{self, Run};
 #[cfg(target_os = "linux")]
-use measure::slices;
+use measure::slices::{self, InTurn};
 use std::path::PathBuf;
 use std::process::Command;
-#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 /// In seconds.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Times {
-    /// `None` where others had their turns meanwhile.
-    pub wall: Option<f64>,
+    /// Without the turns of others.
+    pub wall: f64,
     /// `None` where the system does not tell.
     pub cpu: Option<f64>,
 }
@@ -29,7 +29,7 @@ pub struct Sample {
     pub process: Times,
     pub iterations: Vec<Times>,
     pub counts: Counts,
-    /// Seconds in the optimizer and the code generator, by the clock on the wall; `None` as there.
+    /// Seconds in the optimizer and the code generator, by the clock on the wall; `None` where others had their turns meanwhile.
     pub compile: Option<f64>,
     /// Bytes of what was in use at the end; `None` where nothing became machine code.
     pub code: Option<f64>,
@@ -87,8 +87,8 @@ impl<'a> Runner<'a> {
 
     /// What it printed, and what it took.
     pub fn timed(&self, program: &Program, value: usize) -> Result<(Vec<u8>, Sample), String> {
-        let run = counters::run(&mut self.command(program, value, &self.flags(value))).map_err(|e| self.cannot_start(&e))?;
-        self.sample(program, value, run)
+        let (run, counts) = counters::run(&mut self.command(program, value, &self.flags(value))).map_err(|e| self.cannot_start(&e))?;
+        self.sample(program, value, run, counts, None)
     }
 
     /// The same for some values, which take turns of this length.
@@ -96,20 +96,24 @@ impl<'a> Runner<'a> {
     pub fn timed_in_turns(&self, program: &Program, values: &[usize], slice: Duration) -> Result<Vec<(Vec<u8>, Sample)>, String> {
         let mut commands: Vec<Command> = values.iter().map(|&value| self.command(program, value, &self.flags(value))).collect();
         let runs = slices::run(&mut commands, slice).map_err(|e| self.cannot_start(&e))?;
-        values.iter().zip(runs).map(|(&value, run)| self.sample(program, value, run)).collect()
+        let sample = |(&value, InTurn { run, counts, slices }): (&usize, InTurn)| self.sample(program, value, run, counts, Some(slices));
+        values.iter().zip(runs).map(sample).collect()
     }
 
-    fn sample(&self, program: &Program, value: usize, (run, counts): (Run, Counts)) -> Result<(Vec<u8>, Sample), String> {
+    /// `own`: where it was not stopped.
+    fn sample(&self, program: &Program, value: usize, run: Run, counts: Counts, own: Option<Slices>) -> Result<(Vec<u8>, Sample), String> {
         let stats = self.finish(program, value, &self.flags(value), &run)?;
         let cpu = run.usage.map(|usage| (usage.user + usage.system).as_secs_f64());
-        let nanos = |nanos: u64| nanos as f64 / 1e9;
-        let wall = |seconds: f64| self.setup.slices.is_none().then_some(seconds);
-        let sample = Sample {
-            process: Times { wall: wall(run.wall.as_secs_f64()), cpu },
+        let iteration = |i: &IterationStats| {
+            let own = own.as_ref().zip(i.begun_ns).map(|(own, begun)| own.within(begun..begun + i.wall_ns));
             // A clock that did not advance would make a ratio infinite.
-            iterations: stats.iterations.iter().map(|i| Times { wall: wall(nanos(i.wall_ns.max(1))), cpu: i.cpu_ns.map(nanos) }).collect(),
+            Times { wall: seconds(own.map_or(i.wall_ns, nanos).max(1)), cpu: i.cpu_ns.map(seconds) }
+        };
+        let sample = Sample {
+            process: Times { wall: own.as_ref().map_or(run.wall, Slices::total).as_secs_f64(), cpu },
+            iterations: stats.iterations.iter().map(iteration).collect(),
             counts,
-            compile: wall(nanos(stats.compile_ns())),
+            compile: own.is_none().then(|| seconds(stats.compile_ns())),
             code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
             optimized: stats.code.as_ref().and_then(|code| code.optimized_bytes).map(|bytes| bytes as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
@@ -168,6 +172,14 @@ impl<'a> Runner<'a> {
         }
         Ok(stats)
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
 }
 
 /// The command line of a run.

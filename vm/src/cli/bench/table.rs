@@ -121,19 +121,18 @@ fn grid(report: &Report) -> Grid {
     let column = |title: &str, right: bool| Column { title: title.into(), right };
     let has = |of: fn(&ValueResult) -> bool| report.programs.iter().flat_map(|program| &program.values).any(of);
     let phase = report.phase;
-    // In turns the clock on the wall says nothing.
-    let clocks = if report.slice_ms.is_some() { &[Time::Cpu][..] } else { &[Time::Wall, Time::Cpu] };
     let mut columns = vec![
         column("program", false),
         column(&report.axis.name(), false),
         column(&format!("{}: {} ms (quartiles)", phase_title(phase), name_of(&report.time)), true),
     ];
-    columns.extend(clocks.iter().map(|clock| column(&format!("speedup, {}", name_of(clock)), true)));
+    const CLOCKS: [Time; 2] = [Time::Wall, Time::Cpu];
+    columns.extend(CLOCKS.map(|clock| column(&format!("speedup, {}", name_of(&clock)), true)));
     columns.push(column("verdict", false));
     // Each with how to show it, by this clock where it is a time.
     type Cell = fn(&ValueResult, Time) -> String;
     let mut cells: Vec<Cell> = Vec::new();
-    let first = clocks[0];
+    let first = Time::Wall;
     let first_title = format!("first: {} ms", name_of(&first));
     let mut add = |shown: bool, title: &str, cell: Cell| {
         if shown {
@@ -163,7 +162,7 @@ fn grid(report: &Report) -> Grid {
             let speedup = |time| shown(value.time(phase, time).and_then(|time| time.speedup));
             let verdict = value.verdict.map_or(String::new(), |verdict| verdict.to_string());
             let mut row = vec![program.name.clone(), value.value.clone(), times];
-            row.extend(clocks.iter().map(|&clock| speedup(clock)));
+            row.extend(CLOCKS.iter().map(|&clock| speedup(clock)));
             row.push(verdict);
             row.extend(cells.iter().map(|cell| cell(value, first)));
             rows.push(row);
@@ -174,7 +173,7 @@ fn grid(report: &Report) -> Grid {
         let verdict = mean(phase, report.time).map_or(String::new(), |mean| mean.verdict.to_string());
         let speedup = |phase, time| shown(mean(phase, time).map(|mean| mean.speedup));
         let mut row = vec!["geometric mean".into(), value.clone(), String::new()];
-        row.extend(clocks.iter().map(|&clock| speedup(phase, clock)));
+        row.extend(CLOCKS.iter().map(|&clock| speedup(phase, clock)));
         row.push(verdict);
         row.extend(columns[row.len()..].iter().map(|column| match column.title.as_str() {
             FIRST => speedup(Phase::First, first),

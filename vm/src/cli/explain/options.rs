@@ -108,7 +108,6 @@ impl ExplainArgs {
         if self.measure.is_some() && self.site.is_none() && !self.policy().asks_profile() {
             return Err("--measure needs a --site here: without a profile nobody knows which calls are frequent".into());
         }
-        self.effort.time()?;
         if self.measure.is_none() && self.effort != Effort::usual() {
             return Err("--rounds, --precision, --max-time, --iterations, --time and --slices go with --measure".into());
         }
