@@ -227,12 +227,14 @@ impl Engine {
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
 
-    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted. Where there is none, calls compile one.
+    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted, and where optimized code has nothing in it for that, its
+    /// calls to code that counts while something is. Where there is none, calls compile one.
     pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
         let entry = |version: VersionInfo| version.entry;
         let nothing = self.thunks.lazy(twins.func);
         let plain = if twins.is_armed { nothing } else { twins.plain.or(twins.counted).map_or(nothing, entry) };
         let counted = if is_plain { plain } else { twins.counted.map_or(plain, entry) };
+        let plain = if self.options.profile_optimized { plain } else { counted };
         self.cells.point(twins.func, Side::Plain, plain);
         self.cells.point(twins.func, Side::Counted, counted);
     }
@@ -273,8 +275,8 @@ impl Engine {
         }
     }
 
-    /// Lets code that counts calls, as [`Options::profiling`] says, call code that counts them, or from now on code that does not. A thread goes over from code that does not count while `ThreadContext::plain_limit` is poisoned; it comes
-    /// back as calls return, and by calls while nothing is to be counted. What only counts or only does not is called by both.
+    /// Lets code that counts calls, as [`Options::profiling`] says, call code that counts them, or from now on code that does not. A thread goes over from code that does not count while `ThreadContext::plain_limit` is poisoned, or where
+    /// [`Options::profile_optimized`] is off by its next call; it comes back as calls return, and by calls while nothing is to be counted. What only counts or only does not is called by both.
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
         versions.is_plain = !counts;

@@ -61,9 +61,9 @@ pub struct Thread {
     left: Cell<u32>,
     #[cfg(feature = "native")]
     leaving: Cell<u32>,
-    /// `ThreadContext::gone_over` at the last tick.
+    /// It was in a window since the last tick of the program's own pace.
     #[cfg(feature = "native")]
-    gone_over: Cell<u64>,
+    was_counted: Cell<bool>,
     /// While the thread runs compiled code that is profiled.
     #[cfg(feature = "native")]
     profile: UnsafeCell<Option<ThreadProfiler>>,
@@ -99,7 +99,7 @@ impl Thread {
             #[cfg(feature = "native")]
             leaving: Cell::new(0),
             #[cfg(feature = "native")]
-            gone_over: Cell::new(0),
+            was_counted: Cell::new(false),
             #[cfg(feature = "native")]
             profile: UnsafeCell::new(None),
             handles: UnsafeCell::new(Vec::new()),
@@ -273,6 +273,7 @@ impl Thread {
         if self.counts_calls.replace(counts) == counts {
             return;
         }
+        self.was_counted.set(true);
         if !counts && self.runtime.options.adaptive.is_some() {
             // Loops that were entered in code that counts go on in optimized code, where there is some.
             self.leaving.set(self.leaving.get().max(tuning::LEAVING_WINDOW));

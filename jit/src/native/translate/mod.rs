@@ -66,9 +66,9 @@ impl Env<'_> {
         if self.profiling == Profiling::Off { Side::Plain } else { Side::Counted }
     }
 
-    /// Calls may go over to code that counts them.
+    /// Calls that have come here may go over to code that counts them. Code beside which windows are rare is spared that: they lead calls elsewhere (`Engine::connect`).
     fn goes_over(&self) -> bool {
-        self.profiling == Profiling::Off && self.options.profiling != Profiling::Off
+        self.profiling == Profiling::Off && self.options.profiling != Profiling::Off && self.options.profile_optimized
     }
 
     /// What objects of the class hold in their headers.

@@ -3,7 +3,7 @@
 //! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count; how far the profile may still be off, and how many contexts are new; when windows begin and end
 //! ([`Schedule`](super::schedule::Schedule), on the timer's thread). Out: whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`First`]).
 //!
-//! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open. A window stands for itself and for half of the
+//! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open (beside optimized code that does not count, as soon as one is). A window stands for itself and for half of the
 //! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.

@@ -18,7 +18,9 @@ impl Thread {
             if adaptive.wants_reclaim() {
                 self.runtime.reclaim_code(self);
             }
-            if !self.is_in_short_window() && !self.has_gone_over() {
+            let is_counted = self.is_in_short_window();
+            // What it ran then it may still run, until that returns.
+            if !(self.was_counted.replace(is_counted) || is_counted) {
                 // SAFETY: on the thread itself, outside compiled code.
                 unsafe { adaptive.tick(self.ctx()) };
             }
@@ -37,12 +39,6 @@ impl Thread {
     fn is_in_short_window(&self) -> bool {
         let windows = self.runtime.options.profiler.as_ref().and_then(|profiler| profiler.windows());
         self.counts_calls.get() && windows.is_some_and(|windows| !windows.gap().is_none())
-    }
-
-    /// Since the last tick it was in a window: what it ran then it may still run, until that returns.
-    fn has_gone_over(&self) -> bool {
-        let times = self.ctx().gone_over;
-        self.gone_over.replace(times) != times
     }
 
     /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and after it was unpoisoned.
