@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 pub struct ThreadContext {
     /// Lowest stack address compiled code may use, compared in every prologue. `u64::MAX` ("poisoned") makes the next prologue take the slow path: a yield.
     pub stack_limit: AtomicU64,
-    /// The same for code that does not count calls where there is other code that does (`native::Engine::count_calls`). Poisoned with `stack_limit` intact, calls go over to the code that counts them.
+    /// The same for code that does not count calls where there is other code that does and it is to be left at entries (`native::Engine::count_calls`, `native::Options::profile_optimized`). Poisoned with `stack_limit` intact, calls go over to the code that counts them.
     pub plain_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,

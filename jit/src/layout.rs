@@ -66,7 +66,7 @@ pub const DESC_LO: i32 = std::mem::offset_of!(ClassDesc, lo) as i32;
 pub const DESC_INTERFACES: i32 = std::mem::offset_of!(ClassDesc, interfaces) as i32;
 const VTABLE: i32 = std::mem::size_of::<ClassDesc>() as i32;
 
-/// Whose calls: functions may have code that counts calls beside code that does not, and each of the two calls through entry cells and virtual tables of its own, so that no call site's target changes whenever counting begins or ends
+/// Whose calls: functions may have code that counts calls beside code that does not, and each of the two calls through entry cells and virtual tables of its own, so that no call site's target changes whenever counting begins or ends, unless that is rare
 /// (checking code and duplicated code in M. Arnold and B. Ryder, "A framework for reducing the cost of instrumented code", PLDI 2001, section 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {

@@ -7,6 +7,7 @@
 use crate::clock::{Slices, monotonic};
 use crate::counters::{self, Counts};
 use crate::process::{Observer, Run};
+use std::cell::OnceCell;
 use std::io;
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -21,6 +22,14 @@ pub struct InTurn {
     pub slices: Slices,
 }
 
+impl InTurn {
+    /// That came later.
+    fn with(mut self, slices: Slices) -> InTurn {
+        slices.iter().for_each(|slice| self.slices.push(slice.clone()));
+        self
+    }
+}
+
 /// In the order of the commands. That children fail is no error here.
 ///
 /// # Errors
@@ -29,15 +38,13 @@ pub fn run(commands: &mut [Command], slice: Duration) -> io::Result<Vec<InTurn>>
     let turns = Turns { children: Mutex::new(vec![Child::New; commands.len()]), changed: Condvar::new() };
     let runs: Vec<io::Result<InTurn>> = std::thread::scope(|scope| {
         let turns = &turns;
-        let follow = |(at, command)| {
-            let turn = Turn { turns, at };
-            Builder::new().spawn_scoped(scope, move || turn.run(command))
-        };
+        let follow = |(at, command)| Builder::new().spawn_scoped(scope, move || Turn::new(turns, at).run(command));
         let threads: Vec<_> = commands.iter_mut().enumerate().map(follow).collect();
         let slices = turns.rotate(slice);
         let failed = |_| Err(io::Error::other("the thread that waits for a child has failed"));
         let ended = threads.into_iter().map(|thread| thread?.join().unwrap_or_else(failed));
-        ended.zip(slices).map(|(run, slices)| run.map(|(run, counts)| InTurn { run, counts, slices })).collect()
+        let with = |(ended, slices): (io::Result<InTurn>, Slices)| ended.map(|child| child.with(slices));
+        ended.zip(slices).map(with).collect()
     });
     runs.into_iter().collect()
 }
@@ -110,13 +117,23 @@ impl Turns {
 struct Turn<'a> {
     turns: &'a Turns,
     at: usize,
+    /// What passes from here until it is stopped for the first time.
+    begun: u64,
+    stopped: OnceCell<u64>,
 }
 
-impl Turn<'_> {
-    /// To its end.
-    fn run(self, command: &mut Command) -> io::Result<(Run, Counts)> {
+impl<'a> Turn<'a> {
+    fn new(turns: &'a Turns, at: usize) -> Self {
+        Turn { turns, at, begun: now(), stopped: OnceCell::new() }
+    }
+
+    /// To its end; of its slices the first.
+    fn run(self, command: &mut Command) -> io::Result<InTurn> {
         end_with_this_thread(command);
-        counters::run_observed(command, &self)
+        let (run, counts) = counters::run_observed(command, &self)?;
+        let mut slices = Slices::default();
+        self.stopped.get().iter().for_each(|&&stopped| slices.push(self.begun..stopped));
+        Ok(InTurn { run, counts, slices })
     }
 }
 
@@ -133,6 +150,7 @@ impl Drop for Turn<'_> {
 impl Observer for Turn<'_> {
     fn started(&self, id: u32) {
         signal(id as i32, libc::SIGSTOP);
+        self.stopped.get_or_init(now);
         self.turns.set(self.at, Child::Alive(id as i32));
     }
 
@@ -195,7 +213,8 @@ mod tests {
         assert_eq!(printed, [b"a\n".as_slice(), b"b\n", b""]);
         assert_eq!(runs[2].run.status.code(), Some(3));
         let [one, other] = [&runs[0].slices, &runs[1].slices];
-        assert!(one.iter().all(|slice| other.within(slice.clone()).is_zero()), "{one:?} {other:?}");
+        // In the first both are started.
+        assert!(one.iter().skip(1).all(|slice| other.within(slice.clone()).is_zero()), "{one:?} {other:?}");
         let longer = runs[0].run.wall.max(runs[1].run.wall);
         assert!(
             one.total() < longer && other.total() < longer && one.total() + other.total() > longer / 2,

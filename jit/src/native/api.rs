@@ -95,7 +95,7 @@ pub struct Options {
     /// Of a function that is compiled because it is called ([`Engine::compile`](super::Engine::compile)).
     pub level: Level,
     pub profiling: Profiling,
-    /// Code of [`Level::Optimized`] tells of calls, too. If not, each function keeps code of the other level beside it, which does, for [`Engine::count_calls`](super::Engine::count_calls).
+    /// Code of [`Level::Optimized`] tells of calls, too. If not, each function keeps code of the other level beside it, which does: calls go there until [`Engine::count_calls`](super::Engine::count_calls) says otherwise.
     pub profile_optimized: bool,
     pub osr: Osr,
     /// Run Cranelift's verifier on every function.

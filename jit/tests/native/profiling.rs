@@ -692,3 +692,34 @@ fn code_that_counts_beside_optimized_code() {
         assert_eq!((stats.baseline.versions, stats.optimized.versions), (1, 1), "nothing is missing");
     });
 }
+
+/// All of a program is optimized, some of it in a window, and calls are virtual: a window counts all calls, and behind it none.
+#[test]
+fn windows_beside_optimized_code_count_all_calls() {
+    on_stack(4 << 20, || {
+        let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
+        let program = Program::adjusted(parse(ERRORS), config, |options| options.profile_optimized = false);
+        let engine = &program.engine;
+        let run = || {
+            let mut thread = Thread::new(&program, config);
+            thread.ctx.calls_left = 1_000_000;
+            (thread.native(program.func("all"), &[24]), 1_000_000 - thread.ctx.calls_left)
+        };
+        let counted = run();
+        assert!(counted.1 > 24, "{counted:?}");
+        let plain = (counted.0.clone(), 0);
+        let functions: Vec<FuncId> = program.module.funcs.keys().collect();
+        engine.count_calls(false);
+        for (i, &func) in functions.iter().enumerate() {
+            engine.count_calls(i % 2 == 0);
+            engine.install(func, &program.module.funcs[func], Level::Optimized).unwrap();
+        }
+        for _ in 0..2 {
+            engine.count_calls(true);
+            assert_eq!(run(), counted);
+            engine.count_calls(false);
+            assert_eq!(run(), plain);
+            functions.iter().for_each(|&func| engine.arm(func));
+        }
+    });
+}

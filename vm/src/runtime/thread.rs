@@ -54,14 +54,14 @@ pub struct Thread {
     tick: AtomicU64,
     /// A tick of the program's own pace waits, too.
     pace: AtomicBool,
-    /// Calls of code that does not count them go over to code that does.
+    /// Calls of code that does not count them go over to code that does, where they can ([`jit::native::Options::profile_optimized`]).
     counts_calls: Cell<bool>,
     /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
     #[cfg(feature = "native")]
     left: Cell<u32>,
     #[cfg(feature = "native")]
     leaving: Cell<u32>,
-    /// It was in a window since the last tick of the program's own pace.
+    /// It was in a short window since the last tick of the program's own pace.
     #[cfg(feature = "native")]
     was_counted: Cell<bool>,
     /// While the thread runs compiled code that is profiled.
@@ -273,7 +273,9 @@ impl Thread {
         if self.counts_calls.replace(counts) == counts {
             return;
         }
-        self.was_counted.set(true);
+        if counts && self.is_in_short_window() {
+            self.was_counted.set(true);
+        }
         if !counts && self.runtime.options.adaptive.is_some() {
             // Loops that were entered in code that counts go on in optimized code, where there is some.
             self.leaving.set(self.leaving.get().max(tuning::LEAVING_WINDOW));

@@ -249,6 +249,9 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 }
 
 fn parse_slices(text: &str) -> Result<Duration, String> {
+    if !cfg!(target_os = "linux") {
+        return Err("it is for Linux".into());
+    }
     let number = text.trim_end_matches("ms").parse().ok().filter(|ms| (1..=10_000).contains(ms));
     number.map(Duration::from_millis).ok_or_else(|| "a number of milliseconds from 1 to 10000 is needed, such as 20".into())
 }

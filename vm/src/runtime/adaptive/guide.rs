@@ -26,7 +26,7 @@ pub struct Guide {
     profiler: Arc<Profiler>,
     kind: Kind,
     oracle: Arc<Fallback>,
-    /// The program was started, and what is collected now was begun.
+    /// The program was started, and what is collected now was begun: by the profiler's clock.
     started: Instant,
     begun: Instant,
     /// Of what is collected now, those that the oracle knows.
@@ -48,7 +48,7 @@ fn oracle(kind: Kind, view: ProfileView) -> Option<Arc<Fallback>> {
 impl Guide {
     /// `None` if the policy asks no profile. `earlier`: of the same program's functions and call sites; may be empty.
     pub fn new(kind: Kind, profiler: Arc<Profiler>, earlier: ProfileView) -> Option<Guide> {
-        let now = Instant::now();
+        let now = profiler.working_time();
         let oracle = oracle(kind, earlier)?;
         Some(Guide { profiler, kind, oracle, started: now, begun: now, samples: 0, looked: None, pace: 1, is_asked: false, news: None })
     }
@@ -59,7 +59,7 @@ impl Guide {
         if self.looked.is_some_and(is_early) {
             return;
         }
-        if let Some((profile, time)) = self.collected(start)
+        if let Some((profile, time)) = self.collected(self.profiler.working_time())
             && let Some(oracle) = oracle(self.kind, ProfileView::of_own(&profile))
         {
             self.oracle = oracle;
@@ -115,7 +115,7 @@ impl Policy for Guide {
         self.refresh();
         let time = self.news.take().filter(|_| self.knows_calls())?;
         // A program is expected to run as long as it has run.
-        let ahead = self.started.elapsed().as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        let ahead = (self.profiler.working_time() - self.started).as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
         Some(Newer { oracle: self.oracle.clone(), ahead })
     }
 }

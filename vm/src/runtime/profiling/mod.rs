@@ -131,6 +131,8 @@ pub struct Profiler {
     /// Cycles that they have spent in slow paths.
     spent: AtomicU64,
     started: Instant,
+    /// Nanoseconds in which the program did not run: [`Profiler::idled`].
+    idle: AtomicU64,
     interpreted: Interpreted,
     #[cfg(feature = "native")]
     queue: queue::Queue,
@@ -202,6 +204,7 @@ impl Profiler {
             counters: Mutex::default(),
             spent: AtomicU64::new(0),
             started: Instant::now(),
+            idle: AtomicU64::new(0),
             interpreted: Interpreted::default(),
             #[cfg(feature = "native")]
             queue: queue::Queue::new(),
@@ -210,6 +213,16 @@ impl Profiler {
             #[cfg(feature = "native")]
             windows,
         })
+    }
+
+    /// The program, or its whole process, has not run for so long.
+    pub(super) fn idled(&self, time: Duration) {
+        self.idle.fetch_add(time.as_nanos() as u64, Relaxed);
+    }
+
+    /// A clock that stands still while the program does not run, as far as windows are opened by one.
+    pub fn working_time(&self) -> Instant {
+        self.started + self.started.elapsed().saturating_sub(Duration::from_nanos(self.idle.load(Relaxed)))
     }
 
     pub fn options(&self) -> &ProfileOptions {

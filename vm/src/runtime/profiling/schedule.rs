@@ -155,6 +155,7 @@ impl Ticks for Schedule {
     fn idled(&mut self, time: Duration) {
         let cycles = self.profiler.rate().cycles(time);
         self.started += time;
+        self.profiler.idled(time);
         self.closed += cycles;
         let gap = self.windows().gap();
         self.windows().set_gap(Gap { opened: gap.opened + cycles, ..gap });

@@ -36,7 +36,7 @@ impl Thread {
     }
 
     /// It runs code that counts only for a moment: that says nothing of what is worth compiling.
-    fn is_in_short_window(&self) -> bool {
+    pub(super) fn is_in_short_window(&self) -> bool {
         let windows = self.runtime.options.profiler.as_ref().and_then(|profiler| profiler.windows());
         self.counts_calls.get() && windows.is_some_and(|windows| !windows.gap().is_none())
     }
