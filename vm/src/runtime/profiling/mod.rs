@@ -216,6 +216,7 @@ impl Profiler {
     }
 
     /// The program, or its whole process, has not run for so long.
+    #[cfg(feature = "native")]
     pub(super) fn idled(&self, time: Duration) {
         self.idle.fetch_add(time.as_nanos() as u64, Relaxed);
     }
