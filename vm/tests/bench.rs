@@ -84,6 +84,14 @@ fn bench(args: &[&str], paths: &[&Path]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
+/// Of a bench that ends well: standard output and error, and the folder of its files.
+fn measured(folder: &Folder, args: &[&str], paths: &[&Path]) -> (String, String, Folder) {
+    let out = folder.0.join("made/results");
+    let (code, table, errors) = bench(&[args, &["--out", out.to_str().unwrap()]].concat(), paths);
+    assert_eq!(code, Some(0), "{errors}");
+    (table, errors, Folder(out))
+}
+
 fn texts(value: &Value) -> Vec<&str> {
     value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }
@@ -97,15 +105,12 @@ fn fields(line: &str) -> Vec<&str> {
 fn two_programs_under_two_policies() {
     let folder = Folder::new("policies");
     let (first, second) = (folder.write("first.lang", CALLS), folder.write("second.lang", CALLS));
-    let out = folder.0.join("made/results");
-    let (code, table, errors) =
-        bench(&["--compare", "inline=none,static", "--args", "500", "--rounds", "2", "--out", out.to_str().unwrap()], &[&first, &second]);
-    assert_eq!(code, Some(0), "{errors}");
+    let args = ["--compare", "inline=none,static", "--args", "500", "--rounds", "2"];
+    let (table, errors, results) = measured(&folder, &args, &[&first, &second]);
     assert!(table.starts_with("inline: static against none\n"), "{table}");
     assert!(table.contains("geometric mean") && table.contains("calls removed") && table.contains("--tier=opt"), "{table}");
     assert!(errors.contains("first: 2 rounds in ") && errors.contains("debug build"), "{errors}");
 
-    let results = Folder(out);
     let json = results.json("bench.json");
     assert_eq!((&json["axis"], &json["baseline"], texts(&json["values"])), (&"inline".into(), &"none".into(), vec!["none", "static"]));
     assert_eq!((&json["phase"], &json["time"], texts(&json["flags"])), (&"process".into(), &"wall".into(), vec!["--tier=opt"]));
@@ -172,14 +177,12 @@ fn two_programs_under_two_policies() {
 fn iterations_are_told_apart() {
     let folder = Folder::new("iterations");
     let source = folder.write("state.lang", STATE);
-    let out = folder.0.join("out");
     let args =
         ["--compare", "tier=interp,baseline,opt,adaptive", "--baseline", "baseline", "--iterations", "4", "--rounds", "1", "--time", "cpu"];
-    let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&source]);
-    assert_eq!(code, Some(0), "{errors}");
+    let (table, _, results) = measured(&folder, &args, &[&source]);
     assert!(table.contains("steady state: cpu ms") && table.contains("speedup of the first"), "{table}");
     assert!(table.contains("one round tells nothing"), "{table}");
-    let json = Folder(out).json("bench.json");
+    let json = results.json("bench.json");
     assert_eq!((&json["phase"], &json["time"], &json["baseline"]), (&"steady".into(), &"cpu".into(), &"baseline".into()));
     let values = json["programs"][0]["values"].as_array().unwrap();
     for value in values {
@@ -200,13 +203,10 @@ fn iterations_are_told_apart() {
 fn processes_of_a_round_take_turns() {
     let folder = Folder::new("turns");
     let source = folder.write("state.lang", STATE);
-    let out = folder.0.join("out");
     let args = ["--compare", "tier=interp,baseline,opt", "--iterations", "3", "--rounds", "2", "--slices", "2"];
-    let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&source]);
-    assert_eq!(code, Some(0), "{errors}");
+    let (table, _, results) = measured(&folder, &args, &[&source]);
     assert!(table.contains("take turns of 2 ms") && !table.contains("compile ms"), "{table}");
-    let json = Folder(out).json("bench.json");
-    assert_eq!(json["slice_ms"], 2);
+    assert_eq!(results.json("bench.json")["slice_ms"], 2);
 }
 
 /// With the turns of the others, two of three iterations would last for longer than the process without them.
@@ -215,11 +215,9 @@ fn processes_of_a_round_take_turns() {
 fn the_turns_of_others_are_not_in_the_time_of_an_iteration() {
     let folder = Folder::new("own");
     let source = folder.write("calls.lang", CALLS);
-    let out = folder.0.join("out");
     let args = ["--args=30000000", "--compare", "tier=baseline,opt", "--iterations", "3", "--rounds", "1", "--slices", "2"];
-    let (code, _, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&source]);
-    assert_eq!(code, Some(0), "{errors}");
-    let json = Folder(out).json("bench.json");
+    let (_, _, results) = measured(&folder, &args, &[&source]);
+    let json = results.json("bench.json");
     let times = json["programs"][0]["values"][1]["times"].as_array().unwrap();
     let seconds = |phase: &str| {
         let time = times.iter().find(|time| time["phase"] == phase && time["time"] == "wall").unwrap();
@@ -387,12 +385,11 @@ fun main() {
 #[test]
 fn policies_that_ask_a_profile_get_one() {
     let folder = Folder::new("profiles");
-    let (file, out) = (folder.write("calls.lang", CALLS), folder.0.join("results"));
+    let file = folder.write("calls.lang", CALLS);
     let args = ["--compare", "inline=static,cost-benefit", "--args", "300000", "--rounds", "1", "--iterations", "2", "--heap", "64m"];
-    let (code, table, errors) = bench(&[&args[..], &["--out", out.to_str().unwrap()]].concat(), &[&file]);
-    assert_eq!(code, Some(0), "{errors}");
+    let (table, _, results) = measured(&folder, &args, &[&file]);
     assert!(table.starts_with("inline: cost-benefit against static\n"), "{table}");
-    let json = Folder(out).json("bench.json");
+    let json = results.json("bench.json");
     let inlined = json["programs"][0]["values"][1]["inlined"].as_f64().unwrap();
     assert!(inlined > 0.0, "{json}");
     let fixed = ["--compare", "passes=all,-gvn", "--inline", "context", "--args", "10", "--rounds", "1"];
@@ -413,11 +410,9 @@ fn plans_are_compared() {
         assert!(run.status.success());
     }
     let compare = format!("plan={none},{some}");
-    let out = folder.0.join("results");
-    let (code, table, errors) = bench(&["--compare", &compare, "--args", "500", "--rounds", "1", "--out", out.to_str().unwrap()], &[&file]);
-    assert_eq!(code, Some(0), "{errors}");
+    let (table, _, results) = measured(&folder, &["--compare", &compare, "--args", "500", "--rounds", "1"], &[&file]);
     assert!(table.contains("--tier=opt"), "{table}");
-    let json = Folder(out).json("bench.json");
+    let json = results.json("bench.json");
     let inlined = [0, 1].map(|at| json["programs"][0]["values"][at]["inlined"].as_f64().unwrap());
     assert!(inlined[0] == 0.0 && inlined[1] > 0.0, "{json}");
 

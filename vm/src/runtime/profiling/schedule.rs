@@ -42,7 +42,7 @@ pub struct Schedule {
     pace: f64,
     /// In the last window or, where there were more before, over the last ones.
     most: f64,
-    /// When it began: later by what the program has been idle since.
+    /// When it began: [`Profiler::working_time`].
     started: Instant,
     /// When the last window ended, in cycles: later by what the program has been idle since.
     closed: u64,
@@ -54,8 +54,8 @@ pub struct Schedule {
 impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
-        let closed = profiler.cycles();
-        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started: Instant::now(), closed, lasts: Duration::ZERO, rests }
+        let (started, closed) = (profiler.working_time(), profiler.cycles());
+        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started, closed, lasts: Duration::ZERO, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -136,7 +136,7 @@ impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
         let is_open = self.windows().is_open();
-        let elapsed = self.started.elapsed();
+        let elapsed = self.profiler.working_time() - self.started;
         if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
             return if is_open { Duration::ZERO } else { left };
         }
@@ -154,7 +154,6 @@ impl Ticks for Schedule {
     /// Nothing happened in this time, so nothing was missed.
     fn idled(&mut self, time: Duration) {
         let cycles = self.profiler.rate().cycles(time);
-        self.started += time;
         self.profiler.idled(time);
         self.closed += cycles;
         let gap = self.windows().gap();
