@@ -101,8 +101,8 @@ pub const ADAPTIVE_TICK: Duration = Duration::from_millis(1);
 pub const ADAPTIVE_CODE: u64 = 64 << 20;
 /// Bytes of code out of use for which the program is stopped if no collection comes: much less than a program's code, much more than a function's.
 pub const RETIRED: u64 = 256 << 10;
-/// From one such stop to the next.
-pub const RECLAIM_PAUSE: Duration = Duration::from_millis(100);
+/// Nanoseconds that the program runs from one such stop to the next.
+pub const RECLAIM_PAUSE: f64 = 1e8;
 /// Yield points that a thread looks at for a loop that it can leave: about a millisecond in all.
 pub const LEAVING: u32 = 10_000;
 /// The same when a window has ended in which calls were counted by code that is not optimized: there are many windows, and in loops that call little the next poll is near.

@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 
 /// How long ticks are collected before they are looked at.
 const PAUSE: Duration = Duration::from_millis(2);
-/// From one look at what would now be decided otherwise to the next.
-const LOOK: Duration = Duration::from_millis(100);
+/// Nanoseconds that the program runs from one look at what would now be decided otherwise to the next.
+const LOOK: f64 = 1e8;
 
 /// Who decides what is inlined.
 pub trait Policy: Send {
@@ -193,7 +193,7 @@ impl Worker {
     }
 
     fn decide(&mut self, mut model: Model) {
-        let (mut asked, mut looked) = (Instant::now(), Instant::now());
+        let (mut asked, mut looked) = (0.0, 0.0);
         while let Some(ticks) = self.shared.take(if model.is_calm() { PAUSE * super::RARER } else { PAUSE }) {
             let begun = Instant::now();
             let mut can_leave = false;
@@ -203,8 +203,8 @@ impl Worker {
             }
             self.shared.set_calm(model.is_calm());
             self.discard_cold(&mut model);
-            if looked.elapsed() > LOOK {
-                looked = Instant::now();
+            if model.ran() > looked + LOOK {
+                looked = model.ran();
                 self.look_again(&mut model);
             }
             while let Some(job) = self.next(&model) {
@@ -217,8 +217,8 @@ impl Worker {
             if can_leave {
                 self.shared.let_loops_be_left();
             }
-            if self.engine.inner().retired_bytes() > tuning::RETIRED && asked.elapsed() > tuning::RECLAIM_PAUSE {
-                asked = Instant::now();
+            if self.engine.inner().retired_bytes() > tuning::RETIRED && model.ran() > asked + tuning::RECLAIM_PAUSE {
+                asked = model.ran();
                 self.shared.ask_for_reclaim();
             }
             lock(&self.summary).time += begun.elapsed();
