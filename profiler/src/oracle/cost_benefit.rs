@@ -62,9 +62,11 @@ impl CostBenefit {
         }
     }
 
-    /// For what comes in beside what [`StaticOracle`](super::StaticOracle) takes.
-    pub fn beside_static(weighting: Weighting) -> Self {
-        CostBenefit { worth: tuning::INLINE_WORTH_BESIDE, ..CostBenefit::new(weighting) }
+    /// For what comes in beside what [`StaticOracle`](super::StaticOracle) takes. Of a program that makes few calls, a share of them is little time: `calls_per_second`, where it is known, raises the price
+    /// below [`tuning::INLINE_CALL_RATE`].
+    pub fn beside_static(weighting: Weighting, calls_per_second: Option<f64>) -> Self {
+        let dearer = calls_per_second.map_or(1.0, |rate| (tuning::INLINE_CALL_RATE / rate).max(1.0));
+        CostBenefit { worth: tuning::INLINE_WORTH_BESIDE * dearer, ..CostBenefit::new(weighting) }
     }
 
     /// By one call.

@@ -15,6 +15,7 @@ use crate::estimate::share;
 use crate::ids::FuncId;
 use crate::tuning;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// See the [module](self).
 pub struct Fallback {
@@ -24,14 +25,15 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// `None` if the policy asks no profile. Whether this one is asked at all is decided here.
-    pub fn new(kind: Kind, profile: ProfileView) -> Option<Fallback> {
+    /// `None` if the policy asks no profile. Whether this one is asked at all is decided here. `time`: how long the program ran while its calls were made, where that is known.
+    pub fn new(kind: Kind, profile: ProfileView, time: Option<Duration>) -> Option<Fallback> {
+        let Calls { weight, samples, .. } = profile.total();
+        let rate = time.map(|time| weight / time.as_secs_f64());
         let policy: Box<dyn Policy> = match kind {
-            Kind::CostBenefit => Box::new(CostBenefit::beside_static(Weighting::Edges)),
-            Kind::Context => Box::new(CostBenefit::beside_static(Weighting::Contexts)),
+            Kind::CostBenefit => Box::new(CostBenefit::beside_static(Weighting::Edges, rate)),
+            Kind::Context => Box::new(CostBenefit::beside_static(Weighting::Contexts, rate)),
             _ => kind.policy()?,
         };
-        let Calls { weight, samples, .. } = profile.total();
         let knows_enough = weight > 0.0 && samples.is_none_or(|samples| samples >= tuning::INLINE_LEAST_SAMPLES);
         Some(Fallback { first: ProfileOracle::new(policy, Arc::new(profile)), otherwise: StaticOracle::default(), knows_enough })
     }

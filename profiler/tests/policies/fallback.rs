@@ -5,9 +5,11 @@ use profiler::oracle::{
     Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileView, Question, Questions, StaticOracle, Verdict, VirtualCallFacts,
 };
 use profiler::profile::Profile;
+use profiler::tuning;
+use std::time::Duration;
 
 fn fallback(kind: Kind, view: ProfileView) -> Fallback {
-    Fallback::new(kind, view).expect("it asks a profile")
+    Fallback::new(kind, view, None).expect("it asks a profile")
 }
 
 /// `f0` calls `f1` (site 0), which calls `f2` or `f3` so often from site 1, and `f4` from site 2.
@@ -43,6 +45,19 @@ fn the_profile_decides_what_it_inlines_and_the_static_policy_the_rest() {
         let large = of_site(2, 4, 500);
         assert!(matches!(oracle.decide(&large), Verdict::Call(_)) && oracle.evidence(&large, oracle.decide(&large)).is_none(), "{kind:?}");
     }
+}
+
+/// The same share of all calls is little time where calls are rare.
+#[test]
+fn what_is_seldom_called_in_a_second_must_be_a_larger_share_of_all_calls() {
+    let inlines = |size, rate: Option<f64>| {
+        let view = ProfileView::of_own(&phase(100_000.0, 0.0, 0.0));
+        let time = rate.map(|rate| Duration::from_secs_f64(view.total().weight / rate));
+        let oracle = Fallback::new(Kind::CostBenefit, view, time).expect("it asks a profile");
+        oracle.decide(&of_site(1, 2, size)).is_inlined()
+    };
+    assert!([None, Some(1e9), Some(tuning::INLINE_CALL_RATE)].map(|rate| inlines(800, rate)) == [true; 3]);
+    assert!(!inlines(800, Some(tuning::INLINE_CALL_RATE / 4.0)) && inlines(300, Some(tuning::INLINE_CALL_RATE / 4.0)));
 }
 
 #[test]

@@ -41,15 +41,15 @@ pub struct Guide {
     news: Option<Duration>,
 }
 
-fn oracle(kind: Kind, view: ProfileView) -> Option<Arc<Fallback>> {
-    Fallback::new(kind, view).map(Arc::new)
+fn oracle(kind: Kind, view: ProfileView, time: Option<Duration>) -> Option<Arc<Fallback>> {
+    Fallback::new(kind, view, time).map(Arc::new)
 }
 
 impl Guide {
     /// `None` if the policy asks no profile. `earlier`: of the same program's functions and call sites; may be empty.
     pub fn new(kind: Kind, profiler: Arc<Profiler>, earlier: ProfileView) -> Option<Guide> {
         let now = profiler.working_time();
-        let oracle = oracle(kind, earlier)?;
+        let oracle = oracle(kind, earlier, None)?;
         Some(Guide { profiler, kind, oracle, started: now, begun: now, samples: 0, looked: None, pace: 1, is_asked: false, news: None })
     }
 
@@ -60,7 +60,7 @@ impl Guide {
             return;
         }
         if let Some((profile, time)) = self.collected(self.profiler.working_time())
-            && let Some(oracle) = oracle(self.kind, ProfileView::of_own(&profile))
+            && let Some(oracle) = oracle(self.kind, ProfileView::of_own(&profile), self.knows_calls().then_some(time))
         {
             self.oracle = oracle;
             self.news = Some(time);
