@@ -135,8 +135,8 @@ pub struct Timing {
     pub changed: u64,
 }
 
-/// Rounds of inlining into one function: what comes in may make further calls certain.
-const ROUNDS: usize = 6;
+/// Rounds of inlining into one function: what comes in may make further calls certain. Some levels of calls take two.
+const ROUNDS: usize = 8;
 
 /// Between rounds of a root's inlining: what makes calls certain or vanish.
 const CLEAN_UP: &[Pass] =
