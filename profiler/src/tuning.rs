@@ -169,7 +169,7 @@ knobs! {
     /// The same where static rules inline what is small anyway, and the profile adds to that: mostly large callees, whose calls are a small part of what they do.
     INLINE_WORTH_BESIDE: f64 = 0.003, "inline-worth-beside", "instructions saved", "ours: at 10 % of all calls HotSpot's limit for hot ones; with a thirtieth of it recursive_descent is 3 % slower";
     /// Calls each second below which that price rises in proportion, where it is known how long calls were counted: what calls cost is then a small part of the program's time.
-    INLINE_CALL_RATE: f64 = 3e7, "inline-call-rate", "calls per second", "ours: what a hundred instructions must save is then 0.3 % of 3e9 instructions a second";
+    INLINE_CALL_RATE: f64 = 2e7, "inline-call-rate", "calls per second", "ours: what a hundred instructions must save is then 0.2 % of 3e9 instructions a second; at 3e7 it touches programs that call much, while they run baseline code";
     /// Instructions of the root that double this: they fill the cache of instructions and the budget.
     INLINE_PRESSURE: f64 = 200.0, "inline-pressure", "instructions", "ours: as A. Prokopec et al., CGO 2019, whose threshold grows exponentially with the root";
 
