@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 const SPARE: u32 = 20;
 /// After which a profile is begun anew, at the usual pace.
 const AGE: Duration = Duration::from_secs(1);
+/// A younger profile is read again once its samples have grown by this part of them: reading one of many contexts takes milliseconds, and a few samples more decide nothing else.
+const NEWS: u64 = 10;
 
 /// See the [module](self).
 pub struct Guide {
@@ -75,12 +77,15 @@ impl Guide {
         let mut ledger = self.profiler.ledger();
         let collected = ledger.collector.dcg();
         let samples = collected.total_estimate().samples;
-        if samples < INLINE_LEAST_SAMPLES || samples == self.samples {
+        let time = now - self.begun;
+        let is_young = self.profiler.is_read_at_the_end() || time < AGE * self.pace;
+        let least = if is_young { self.samples / NEWS } else { 0 };
+        if samples < INLINE_LEAST_SAMPLES || samples - self.samples <= least {
             return None;
         }
         self.samples = samples;
-        let (calls, program, time) = (collected.total() as u64, ledger.program.clone(), now - self.begun);
-        if self.profiler.is_read_at_the_end() || time < AGE * self.pace {
+        let (calls, program) = (collected.total() as u64, ledger.program.clone());
+        if is_young {
             return Some((ledger.collector.profile(Meta::default(), program, calls).ok()?, time));
         }
         let old = std::mem::replace(&mut ledger.collector, options.collector().ok()?);
