@@ -73,9 +73,9 @@ knobs! {
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
     WINDOW_DOUBT: f64 = 0.01, "window-doubt", "1 less the degree of overlap", "ours: half of what the call graph may lack";
     /// How many times as often they come at least.
-    WINDOW_LEAST: f64 = 0.5, "window-least", "times", "ours: a program that changes is still followed";
+    WINDOW_LEAST: f64 = 0.2, "window-least", "times", "ours: a program that changes is still followed";
     /// How many times as often they come at most.
-    WINDOW_MOST: f64 = 1.5, "window-most", "times", "ours: at 1 hot edges near the threshold are missed, at 2 the mean cost is at what it may be";
+    WINDOW_MOST: f64 = 3.0, "window-most", "times", "ours: at 1 hot edges near the threshold are missed, at 2 the mean cost is at what it may be";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.

@@ -104,8 +104,27 @@ impl Schedule {
         (tuning::WINDOW_TURN as f64 * far) as u64
     }
 
-    fn is_resting(&self) -> bool {
-        self.rests.as_ref().is_some_and(|rests| rests.is_resting)
+    /// How long there are to be no windows yet, after so much time.
+    fn rest(&mut self, elapsed: Duration) -> Option<Duration> {
+        let rests = self.rests.as_mut()?;
+        let (was_resting, turn) = (rests.is_resting, rests.turn);
+        let left = rests.left(elapsed);
+        if was_resting && left.is_none() {
+            self.rested(turn);
+        }
+        left
+    }
+
+    /// No window stands for a rest that was so long: it would outweigh all others, and the profile look less sure than it is.
+    fn rested(&mut self, rest: Duration) {
+        let cycles = self.profiler.rate().cycles(rest);
+        self.closed += cycles;
+        self.windows().add_rest(cycles);
+    }
+
+    /// Without the time in which the program did not run.
+    fn elapsed(&self) -> Duration {
+        self.profiler.working_time() - self.started
     }
 
     /// At this cycle.
@@ -136,8 +155,8 @@ impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
         self.take_pace();
         let is_open = self.windows().is_open();
-        let elapsed = self.profiler.working_time() - self.started;
-        if let Some(left) = self.rests.as_mut().and_then(|rests| rests.left(elapsed)) {
+        let elapsed = self.elapsed();
+        if let Some(left) = self.rest(elapsed) {
             return if is_open { Duration::ZERO } else { left };
         }
         if !is_open {
@@ -161,11 +180,15 @@ impl Ticks for Schedule {
     }
 
     fn before(&mut self) -> Tick {
+        // A rest may have ended meanwhile: whoever notices the window has to know.
+        let is_resting = self.rest(self.elapsed()).is_some();
         if !self.windows().is_open() {
-            self.engine.complete_twins();
-            self.engine.count_calls(true);
-            self.open(self.profiler.cycles());
-        } else if self.is_resting() || self.is_beside() || self.is_excessive() {
+            if !is_resting {
+                self.engine.complete_twins();
+                self.engine.count_calls(true);
+                self.open(self.profiler.cycles());
+            }
+        } else if is_resting || self.is_beside() || self.is_excessive() {
             self.engine.complete_twins();
             self.close(self.profiler.cycles());
         }
@@ -244,6 +267,23 @@ mod tests {
         schedule.open(schedule.closed + 1_000_000);
         assert_eq!(schedule.interval(), schedule.lasts);
         assert!(!schedule.windows().gap().is_none(), "a billion calls a second");
+    }
+
+    #[test]
+    fn no_window_stands_for_a_rest() {
+        let mut schedule = schedule();
+        let turn = Duration::from_millis(200);
+        schedule.rests = Some(Rests { turn, is_resting: false });
+        let begun = schedule.closed;
+        let cycles = |milliseconds| schedule.profiler.rate().cycles(Duration::from_millis(milliseconds));
+        let (rest, gap) = (cycles(200), cycles(7));
+        let mut left = |milliseconds| schedule.rest(Duration::from_millis(milliseconds)).is_some();
+        assert_eq!([199, 201, 399].map(&mut left), [false, true, true]);
+        assert_eq!(schedule.windows().rested(), 0, "it is not over");
+        assert!(schedule.rest(Duration::from_millis(401)).is_none() && schedule.rest(Duration::from_millis(599)).is_none());
+        assert_eq!(schedule.windows().rested(), rest);
+        schedule.open(begun + rest + gap);
+        assert_eq!(schedule.windows().gap().cycles, gap);
     }
 
     #[test]

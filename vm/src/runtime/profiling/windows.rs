@@ -27,6 +27,8 @@ pub struct Windows {
     gap: AtomicU64,
     opened: AtomicU64,
     lasts: AtomicU64,
+    /// See [`Windows::rested`].
+    rested: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
     doubt: AtomicU64,
     /// New contexts for each of the calls recorded last: bits of a [`f64`].
@@ -46,6 +48,7 @@ impl Windows {
             gap: AtomicU64::new(0),
             opened: AtomicU64::new(0),
             lasts: AtomicU64::new(0),
+            rested: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
             rarer: AtomicU32::new(1),
@@ -69,14 +72,19 @@ impl Windows {
 
     /// Calls in a burst of the next window: the more, the more new contexts they bring. Bursts of one window are of one length, and its calls weigh the same.
     pub fn burst(&self) -> u32 {
-        let longer = f64::from_bits(self.novelty.load(Relaxed)) / tuning::WINDOW_NOVELTY;
         let (least, most) = self.bursts;
-        ((f64::from(least) * longer) as u32).clamp(least, most)
+        ((f64::from(least) * self.novelty()) as u32).clamp(least, most)
     }
 
-    /// For how many times as much windows may be paid as for a profile that is as sure as it is to be.
+    /// In units of that beyond which bursts are longer.
+    fn novelty(&self) -> f64 {
+        f64::from_bits(self.novelty.load(Relaxed)) / tuning::WINDOW_NOVELTY
+    }
+
+    /// For how many times as much windows may be paid as for a profile that is as sure as it is to be. One whose call graph is surer may still lack contexts.
     pub(super) fn worth(&self) -> f64 {
-        (f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT).clamp(tuning::WINDOW_LEAST, tuning::WINDOW_MOST)
+        let doubt = f64::from_bits(self.doubt.load(Relaxed)) / tuning::WINDOW_DOUBT;
+        doubt.max(self.novelty().min(1.0)).clamp(tuning::WINDOW_LEAST, tuning::WINDOW_MOST)
     }
 
     /// From the next window on, those that go by time alone come so many times as rarely as at the beginning.
@@ -92,6 +100,15 @@ impl Windows {
         self.gap.store(cycles, Relaxed);
         self.opened.store(opened, Relaxed);
         self.lasts.store(lasts, Relaxed);
+    }
+
+    /// In all rests that are over, in cycles of the profiler's clock: times in which there was to be no window, for which none stands.
+    pub fn rested(&self) -> u64 {
+        self.rested.load(Relaxed)
+    }
+
+    pub(super) fn add_rest(&self, cycles: u64) {
+        self.rested.fetch_add(cycles, Relaxed);
     }
 
     pub(super) fn set_open(&self, is_open: bool) {
@@ -297,6 +314,12 @@ mod tests {
             windows.worth()
         };
         assert_eq!([100.0, 1.0, 0.75, 0.0].map(&mut worth), [tuning::WINDOW_MOST, 1.0, 0.75, tuning::WINDOW_LEAST]);
+        let mut with_news = |doubt, novelty| {
+            windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
+            windows.set_novelty(novelty * tuning::WINDOW_NOVELTY);
+            windows.worth()
+        };
+        assert_eq!([(0.0, 0.5), (0.0, 100.0), (2.0, 100.0)].map(|(doubt, novelty)| with_news(doubt, novelty)), [0.5, 1.0, 2.0]);
     }
 
     #[test]

@@ -42,6 +42,8 @@ enum Seen {
 pub(super) struct EndedWindow {
     /// In cycles of the thread's own time.
     at: u64,
+    /// [`Windows::rested`] when it ended.
+    rested: u64,
     /// Samples in the packet before it began.
     samples: usize,
     /// What it stands for: nanoseconds, and calls.
@@ -109,9 +111,15 @@ impl ThreadProfiler {
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
     fn share_gap(&mut self, now: u64) -> Option<u64> {
         let last = self.last_window?;
-        let gap = self.nanos(last.at, now);
+        let gap = self.since(last, now);
         self.extend(last, gap / 2);
         Some((gap / 2).min(gap.saturating_sub(last.ahead)))
+    }
+
+    /// Nanoseconds of the thread's own time without rests. Of one in which it was blocked, what it did not run is left out as well.
+    fn since(&self, last: EndedWindow, now: u64) -> u64 {
+        let rested = self.profiler.windows().map_or(0, Windows::rested) - last.rested;
+        self.nanos(last.at + rested, now)
     }
 
     /// The last window stands for so many nanoseconds behind it, which is all that it stands for.
@@ -147,6 +155,7 @@ impl ThreadProfiler {
         let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
         let correction = counted.correction(before.nanos, stands_for);
         windows.tell_pace(counted);
+        let rested = windows.rested();
         let at = self.at(calls);
         let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
         self.wait(ended.next, calls);
@@ -158,7 +167,8 @@ impl ThreadProfiler {
         let calls = counted.calls as f64 * stands_for;
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
-        self.last_window = Some(EndedWindow { at: now, samples: window.samples, nanos, ahead: before.ahead, calls, correction, left });
+        let ahead = before.ahead;
+        self.last_window = Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -178,7 +188,7 @@ impl ThreadProfiler {
                 cells.set_left(self.armed);
                 // What has run since the last window has none of its own.
                 if let Some(last) = last.filter(|_| is_own) {
-                    self.extend(last, self.nanos(last.at, self.own_time()));
+                    self.extend(last, self.since(last, self.own_time()));
                 }
             }
         }
