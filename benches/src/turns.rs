@@ -1,8 +1,8 @@
 //! What `--profile adaptive` costs a program, measured inside of one process: it profiles and rests in turns (`--rest`), many times.
 //!
 //! Processes differ by more than a profiler may cost, and the machine by more still within seconds; neighbouring turns of one process differ by little but the profiler. What is compared is therefore an iteration in turns with profiling
-//! against one in the turns before and after it, in programs whose iterations take some milliseconds. Not in it is what code that could be profiled costs while
-//! nothing is: it differs from that of an unprofiled program in the field that prologues compare the stack with, and in cold blocks.
+//! against one in the turns before and after it, in programs whose iterations take some milliseconds. In a rest a program runs the
+//! code of one that is not profiled.
 
 use crate::profile::subject::Tier;
 use crate::suite::{Benchmark, chosen};

@@ -9,15 +9,11 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 pub struct ThreadContext {
     /// Lowest stack address compiled code may use, compared in every prologue. `u64::MAX` ("poisoned") makes the next prologue take the slow path: a yield.
     pub stack_limit: AtomicU64,
-    /// The same for code that does not count calls where there is other code that does and it is to be left at entries (`native::Engine::count_calls`, `native::Options::profile_optimized`). Poisoned with `stack_limit` intact, calls go over to the code that counts them.
-    pub plain_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,
     /// Calls until the next one that is seen: code that is compiled to count them (`native::Profiling`) takes one off for each call, and below zero tells the runtime of it. What was put here minus what is left is the exact number of
     /// calls since; the runtime sets it anew whenever it likes.
     pub calls_left: i64,
-    /// Calls that went over from code that does not count; what that takes depends on how many there are.
-    pub gone_over: u64,
     /// Nursery allocation: next free byte and end of the thread's buffer. `cursor + size > limit` takes the slow path.
     pub alloc_cursor: u64,
     pub alloc_limit: u64,
@@ -64,10 +60,8 @@ impl ThreadContext {
     pub fn new(runtime: *mut std::ffi::c_void) -> Self {
         ThreadContext {
             stack_limit: AtomicU64::new(0),
-            plain_limit: AtomicU64::new(0),
             yield_flag: AtomicU8::new(0),
             calls_left: 0,
-            gone_over: 0,
             alloc_cursor: 0,
             alloc_limit: 0,
             pending_error: 0,
@@ -99,10 +93,8 @@ macro_rules! offsets {
 }
 offsets! {
     STACK_LIMIT = stack_limit;
-    PLAIN_LIMIT = plain_limit;
     YIELD_FLAG = yield_flag;
     CALLS_LEFT = calls_left;
-    GONE_OVER = gone_over;
     ALLOC_CURSOR = alloc_cursor;
     ALLOC_LIMIT = alloc_limit;
     PENDING_ERROR = pending_error;

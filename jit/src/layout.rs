@@ -13,7 +13,7 @@
 //! ```
 //! Sizes are multiples of 8, at least 16 (a forwarding pointer fits).
 //!
-//! A virtual call is `load class word; load [base + class word + offset of the slot]; call`. There is a virtual table behind each descriptor, and another one before it, upside down, for code that counts calls ([`Side`]). Slots come from selector colouring: two selectors that one class understands never share a slot, so interface
+//! A virtual call is `load class word; load [base + class word + offset of the slot]; call`. The virtual table stands behind the descriptor. Slots come from selector colouring: two selectors that one class understands never share a slot, so interface
 //! calls cost the same as class calls. Code installs a function by storing its entry into every virtual table slot that answers with it.
 
 use crate::ir::*;
@@ -41,7 +41,7 @@ pub enum Shape {
     ByteArray = 3,
 }
 
-/// Fixed part of a class descriptor; virtual tables (`usize` entries) lie before and behind it.
+/// Fixed part of a class descriptor; the virtual table (`usize` entries) lies behind it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ClassDesc {
@@ -66,25 +66,9 @@ pub const DESC_LO: i32 = std::mem::offset_of!(ClassDesc, lo) as i32;
 pub const DESC_INTERFACES: i32 = std::mem::offset_of!(ClassDesc, interfaces) as i32;
 const VTABLE: i32 = std::mem::size_of::<ClassDesc>() as i32;
 
-/// Whose calls: functions may have code that counts calls beside code that does not, and each of the two calls through entry cells and virtual tables of its own, so that no call site's target changes whenever counting begins or ends, unless that is rare
-/// (checking code and duplicated code in M. Arnold and B. Ryder, "A framework for reducing the cost of instrumented code", PLDI 2001, section 2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// Of code that does not count.
-    Plain,
-    Counted,
-}
-
-impl Side {
-    pub const ALL: [Side; 2] = [Side::Plain, Side::Counted];
-
-    /// Bytes from a class's descriptor to a slot of its virtual table.
-    pub fn slot_offset(self, slot: u32) -> i32 {
-        match self {
-            Side::Plain => VTABLE + 8 * slot as i32,
-            Side::Counted => -8 * (slot as i32 + 1),
-        }
-    }
+/// Bytes from a class's descriptor to a slot of its virtual table.
+pub fn slot_offset(slot: u32) -> i32 {
+    VTABLE + 8 * slot as i32
 }
 
 /// Numbers derived from the module, before anything is written to memory.
@@ -158,9 +142,8 @@ impl Layout {
                 layout.interface_index[id] = layout.interface_count;
                 layout.interface_count += 1;
             }
-            let slots = 8 * layout.vtable_len[id] as usize;
-            layout.class_word[id] = (layout.table_size + slots) as u32;
-            layout.table_size += (slots + VTABLE as usize + slots).next_multiple_of(8);
+            layout.class_word[id] = layout.table_size as u32;
+            layout.table_size += (VTABLE as usize + 8 * layout.vtable_len[id] as usize).next_multiple_of(8);
         }
         layout
     }
@@ -390,10 +373,9 @@ mod tests {
         (0..3).for_each(|_| _ = method(&mut m, a));
         let b = class(&mut m, ClassKind::Array(ElemKind::Bool), Some(a), &[]);
         let layout = Layout::new(&m);
-        let slots = |c| 8 * layout.vtable_len[c];
-        let end = |c| layout.class_word[c] + VTABLE as u32 + slots(c);
-        assert!(layout.class_word[a] > slots(a) && layout.class_word[a].is_multiple_of(8) && layout.class_word[b].is_multiple_of(8));
-        assert!(end(a) <= layout.class_word[b] - slots(b));
+        let end = |c| layout.class_word[c] + VTABLE as u32 + 8 * layout.vtable_len[c];
+        assert!(layout.class_word[a] > 0 && layout.class_word[a].is_multiple_of(8) && layout.class_word[b].is_multiple_of(8));
+        assert!(end(a) <= layout.class_word[b]);
         assert!(end(b) as usize <= layout.table_size);
         assert_eq!(layout.describe(&m, b).shape, Shape::ByteArray);
     }

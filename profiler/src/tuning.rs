@@ -64,7 +64,7 @@ knobs! {
     /// Calls in one burst of the estimator.
     ESTIMATOR_BURST: u32 = 8, "estimator-burst", "calls", "ours: many short bursts beat few long ones at the same cost";
 
-    /// Calls a second up to which all are counted; beyond that, they are counted in windows. One that goes over from code that does not count stands for as many as cost the same.
+    /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
     /// Calls a second whose counting costs as much as windows may.
     WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
@@ -73,9 +73,9 @@ knobs! {
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
     WINDOW_DOUBT: f64 = 0.01, "window-doubt", "1 less the degree of overlap", "ours: half of what the call graph may lack";
     /// How many times as often they come at least.
-    WINDOW_LEAST: f64 = 0.2, "window-least", "times", "ours: a program that changes is still followed";
+    WINDOW_LEAST: f64 = 0.2, "window-least", "times", "ours: a program that changes is still followed, within some tenths of a second; what a window costs may be felt for as long";
     /// How many times as often they come at most.
-    WINDOW_MOST: f64 = 3.0, "window-most", "times", "ours: at 1 hot edges near the threshold are missed, at 2 the mean cost is at what it may be";
+    WINDOW_MOST: f64 = 3.0, "window-most", "times", "ours: at 1 hot edges near the threshold are missed; at 3 the mean cost is still below half a percent";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.
@@ -103,9 +103,7 @@ knobs! {
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes.
-    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: with the next one, the best fit without a fixed cost of a window to the exact numbers of calls of fifteen samples, baseline tier, in windows of 0.3 ms";
-    /// What a call takes besides that goes over from code that does not count, in a window.
-    GO_OVER_COST: f64 = 1.5, "go-over-cost", "ns", "ours: the same fit";
+    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: the best fit without a fixed cost of a window to the exact numbers of calls of fifteen samples, baseline tier, in windows of 0.3 ms";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
     WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
 

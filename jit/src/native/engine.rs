@@ -2,9 +2,9 @@
 //!
 //! In: a module and where it lies, better bodies of its functions. Out: results of calls.
 //!
-//! Every function has entry cells, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). All hold the address of a lazy thunk while there is no code for the function, or its next call is to be noticed (`cold`); installing a version stores its
+//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). They hold the address of a lazy thunk while there is no code for the function, or its next call is to be noticed (`cold`); installing a version stores its
 //! code's address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
-//! compiles one function at a time and waits for no other level. Where calls are counted a function may have two versions at a time, one for each [`Side`]. What was installed before is retired, and freed when nobody can run it any more (`versions`).
+//! compiles one function at a time and waits for no other level. Where calls are counted a function may have two versions at a time ([`Engine::count_calls`]). What was installed before is retired, and freed when nobody can run it any more (`versions`).
 //!
 //! Locks are taken in this order: a compiler, the versions, then those of tables or region, one at a time.
 
@@ -22,7 +22,7 @@ use super::versions::OutOfUse;
 use super::{disasm, stubs::Stub};
 use crate::context::ThreadContext;
 use crate::ir::*;
-use crate::layout::{Layout, Side};
+use crate::layout::Layout;
 use crate::trap::Thrown;
 use cranelift_codegen::ir::UserExternalName;
 use rustc_hash::FxHashMap;
@@ -146,7 +146,7 @@ impl Engine {
             counters: Counters::default(),
         };
         for func in engine.module.funcs.keys() {
-            Side::ALL.iter().for_each(|&side| engine.cells.point(func, side, engine.thunks.lazy(func)));
+            engine.cells.point(func, engine.thunks.lazy(func));
         }
         Ok(engine)
     }
@@ -167,7 +167,7 @@ impl Engine {
             twins.is_armed = false;
             self.connect(twins, is_plain);
         }
-        let entry = self.cells.entry(func, Side::Plain);
+        let entry = self.cells.entry(func);
         (entry != self.thunks.lazy(func)).then_some(entry)
     }
 
@@ -227,16 +227,11 @@ impl Engine {
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
 
-    /// Leads the calls of either side to the version that they are for, or to the other where that is missing; those of code that counts to code that does not while nothing is counted, and where optimized code has nothing in it for that, its
-    /// calls to code that counts while something is. Where there is none, calls compile one.
+    /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one.
     pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
-        let entry = |version: VersionInfo| version.entry;
-        let nothing = self.thunks.lazy(twins.func);
-        let plain = if twins.is_armed { nothing } else { twins.plain.or(twins.counted).map_or(nothing, entry) };
-        let counted = if is_plain { plain } else { twins.counted.map_or(plain, entry) };
-        let plain = if self.options.profile_optimized { plain } else { counted };
-        self.cells.point(twins.func, Side::Plain, plain);
-        self.cells.point(twins.func, Side::Counted, counted);
+        let counted = twins.counted.filter(|_| !is_plain);
+        let version = counted.or(twins.plain.or(twins.counted).filter(|_| !twins.is_armed));
+        self.cells.point(twins.func, version.map_or(self.thunks.lazy(twins.func), |version| version.entry));
     }
 
     /// What code of this level tells of calls.
@@ -275,8 +270,7 @@ impl Engine {
         }
     }
 
-    /// Lets code that counts calls, as [`Options::profiling`] says, call code that counts them, or from now on code that does not. A thread goes over from code that does not count while `ThreadContext::plain_limit` is poisoned, or where
-    /// [`Options::profile_optimized`] is off by its next call; it comes back as calls return, and by calls while nothing is to be counted. What only counts or only does not is called by both.
+    /// Lets all calls go to code that counts them, as [`Options::profiling`] says, or from now on to code that does not: what runs stays where it is until its next call. Of what only counts, or only does not, there is nothing to choose.
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
         versions.is_plain = !counts;
@@ -463,7 +457,7 @@ impl Engine {
         }
         // The stack pointer stays a multiple of 16.
         stack.resize(stack.len().next_multiple_of(2), 0);
-        let entry = self.cells.entry(func, Side::Plain);
+        let entry = self.cells.entry(func);
         // SAFETY: by contract, with arguments where the calling convention wants them.
         unsafe { stubs::enter(ctx, entry, &mut registers, stack.as_ptr(), stack.len() as u64, self) };
         if registers.thrown != 0 {
@@ -606,11 +600,7 @@ impl Engine {
 
     /// Says whose entry cell lies at an address.
     pub(super) fn cell_name(&self, address: u64) -> Option<String> {
-        let (func, side) = self.cells.find(address)?;
-        let name = &self.module.funcs[func].name;
-        Some(match side {
-            Side::Plain => format!("cell of {name}"),
-            Side::Counted => format!("cell of {name}, counted"),
-        })
+        let func = self.cells.find(address)?;
+        Some(format!("cell of {}", self.module.funcs[func].name))
     }
 }

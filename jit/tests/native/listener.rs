@@ -100,9 +100,9 @@ fn all_code_is_told_of_as_it_lies() {
     }
 }
 
-/// What is ready beside code that does not count calls, in case it is to be left, costs it no instruction but where it is asked for: the way from the entry to the return is as long as in code that knows no profiler, but for a byte of a limit's address.
+/// Code that counts is called instead of it where calls are to be counted: it has nothing in it for that.
 #[test]
-fn the_way_through_code_that_does_not_count_is_as_short_as_without_a_profiler() {
+fn code_that_does_not_count_is_that_of_a_program_without_a_profiler() {
     const SWAP: &str = r#"
 fn0 "swap"(int, int) -> int {
 block0(v0: int, v1: int):
@@ -115,18 +115,16 @@ block0(v0: int, v1: int):
   return v2
 }
 "#;
-    const RETURN: [u8; 2] = [0x5d, 0xc3]; // pop rbp; ret
     for optimize in [false, true] {
-        let way = |profiling: Profiling| {
+        let code = |profiling: Profiling| {
             let ears = Arc::new(Ears::default());
             let config = Config { optimize, profiling, ..Config::default() };
             let program = Program::adjusted(parse(SWAP), config, |options| options.listener = Some(ears.clone()));
             program.engine.count_calls(false);
             program.engine.compile(program.func("swap")).unwrap();
             let told = ears.0.lock().unwrap();
-            told[0].bytes.windows(2).position(|bytes| bytes == RETURN).expect("it returns")
+            (told[0].bytes.len(), told[0].positions.clone())
         };
-        let (off, plain) = (way(Profiling::Off), way(Profiling::Calls));
-        assert!(plain <= off + 1, "{plain} bytes, {off} without a profiler, optimized: {optimize}");
+        assert_eq!(code(Profiling::Calls), code(Profiling::Off), "optimized: {optimize}");
     }
 }

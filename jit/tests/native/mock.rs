@@ -339,8 +339,6 @@ impl<'a> Thread<'a> {
         thread.ctx.runtime = (&raw mut *thread).cast();
         thread.ctx.real_stack_limit = current_stack_limit();
         thread.ctx.stack_limit.store(thread.ctx.real_stack_limit, Ordering::Relaxed);
-        // Calls are counted where they can be.
-        thread.ctx.plain_limit.store(u64::MAX, Ordering::Relaxed);
         thread.ctx.yield_flag.store(u8::from(config.osr.is_some()), Ordering::Relaxed);
         thread
     }

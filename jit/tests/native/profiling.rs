@@ -119,7 +119,7 @@ fn calls_agree(text: &str, name: &str, args: &[u64]) -> (Outcome, usize) {
                 for (burst, unseen) in [(0, 0), (1, 0), (3, total / 3), (1000, 1), (7, total), (2, total + 5)] {
                     compare(&program, Config { profiling, burst, ..config }, func, args, unseen, &expected);
                 }
-                // Calls from outside get to code that does not count, and go over to code that does.
+                // There is code that does not count now, to which nothing leads.
                 program.engine.complete_twins();
                 compare(&program, Config { profiling, burst: 3, ..config }, func, args, total / 3, &expected);
             }
@@ -595,29 +595,26 @@ fn listings_show_where_calls_are_counted() {
     assert!(count(&inlined, " probe") >= 6 && inlined.contains("in bump"), "{inlined}");
 }
 
-/// Both versions do the same, and only one counts: which of them runs is the thread's choice, and the engine's. Virtual calls get to them, too.
+/// Both versions do the same, and only one counts: which of them runs is the engine's choice. Virtual calls get to them, too.
 #[test]
 fn functions_have_a_version_that_counts_and_one_that_does_not() {
     on_stack(4 << 20, || {
         let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
         let program = Program::of(parse(ERRORS), config);
         let func = program.func("all");
-        let run = |goes_over: bool| {
+        let run = || {
             let mut thread = Thread::new(&program, config);
             thread.ctx.calls_left = 1_000_000;
-            let limit = if goes_over { u64::MAX } else { thread.ctx.real_stack_limit };
-            thread.ctx.plain_limit.store(limit, Ordering::Relaxed);
             (thread.native(func, &[24]), 1_000_000 - thread.ctx.calls_left)
         };
-        let counted = run(false);
+        let counted = run();
         assert!(counted.1 > 24, "{counted:?}");
         program.engine.count_calls(false);
-        assert_eq!(run(false), counted, "there is no other version yet");
+        assert_eq!(run(), counted, "there is no other version yet");
         program.engine.complete_twins();
-        let plain = (counted.0.clone(), 0);
-        assert_eq!([run(false), run(true)], [plain.clone(), plain.clone()]);
+        assert_eq!(run(), (counted.0.clone(), 0));
         program.engine.count_calls(true);
-        assert_eq!([run(false), run(true)], [plain, counted]);
+        assert_eq!(run(), counted);
     });
 }
 
@@ -643,26 +640,23 @@ fn code_that_counts_comes_when_it_is_asked_for() {
     assert_eq!(versions(&program.engine), 2, "nothing is missing any more");
 }
 
-/// The same in code that does not count, whether or not its calls go over.
+/// The same in code that counts and in code that does not.
 #[test]
-fn overflow_on_either_side() {
+fn overflow_in_either_version() {
     on_stack((128 << 10) + STACK_RESERVE, || {
         let config = Config { profiling: Profiling::Calls, ..Config::default() };
         let program = Program::new(EACH, config);
-        let run = |goes_over: bool| {
+        let run = || {
             let mut thread = Thread::new(&program, config);
-            if !goes_over {
-                thread.ctx.plain_limit.store(thread.ctx.real_stack_limit, Ordering::Relaxed);
-            }
             let Outcome::Value(deepest) = thread.native(program.func("each"), &[0]) else { panic!("not caught") };
             assert!(deepest > 100);
             (deepest as i64, -thread.ctx.calls_left)
         };
-        run(true);
-        program.engine.complete_twins();
-        let (deepest, counted) = run(true);
+        let (deepest, counted) = run();
         assert_eq!(counted, deepest + 1);
-        assert_eq!(run(false).1, 0);
+        program.engine.complete_twins();
+        program.engine.count_calls(false);
+        assert_eq!(run().1, 0);
     });
 }
 

@@ -54,7 +54,7 @@ pub struct Thread {
     tick: AtomicU64,
     /// A tick of the program's own pace waits, too.
     pace: AtomicBool,
-    /// Calls of code that does not count them go over to code that does, where they can ([`jit::native::Options::profile_optimized`]).
+    /// In a window of the profiler's, or all calls are counted.
     counts_calls: Cell<bool>,
     /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
     #[cfg(feature = "native")]
@@ -179,20 +179,13 @@ impl Thread {
         // SAFETY: only the atomics are touched.
         let ctx = unsafe { &*self.ctx.get() };
         ctx.stack_limit.store(u64::MAX, SeqCst);
-        ctx.plain_limit.store(u64::MAX, SeqCst);
         ctx.yield_flag.store(1, SeqCst);
     }
 
     pub fn unpoison(&self) {
         let ctx = self.ctx();
         ctx.stack_limit.store(ctx.real_stack_limit, SeqCst);
-        ctx.plain_limit.store(self.plain_limit(), SeqCst);
         ctx.yield_flag.store(0, SeqCst);
-    }
-
-    /// Without anybody asking for attention.
-    fn plain_limit(&self) -> u64 {
-        if self.counts_calls.get() { u64::MAX } else { self.ctx().real_stack_limit }
     }
 
     /// The timer's tick. One that finds another of its kind waiting is lost.
@@ -279,11 +272,6 @@ impl Thread {
         if !counts && self.runtime.options.adaptive.is_some() {
             // Loops that were entered in code that counts go on in optimized code, where there is some.
             self.leaving.set(self.leaving.get().max(tuning::LEAVING_WINDOW));
-        }
-        self.ctx().plain_limit.store(self.plain_limit(), SeqCst);
-        // Somebody may have asked for attention meanwhile, whose poison this was.
-        if self.ctx().stack_limit.load(SeqCst) == u64::MAX {
-            self.ctx().plain_limit.store(u64::MAX, SeqCst);
         }
     }
 

@@ -2,12 +2,10 @@
 
 use super::refs::Spilled;
 use super::{SigKey, Translator, clif_type, namespace, signature};
-use crate::context::offset;
 use crate::ir::{self, BlockCall, Builtin, FuncId, Null, Op, SelectorId, Ty};
-use crate::layout::{CLASS_WORD, Side};
+use crate::layout::{CLASS_WORD, slot_offset};
 use crate::native::stubs::Stub;
 use crate::native::tables::SiteKind;
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, ExceptionTable, ExceptionTableData, ExceptionTableItem, ExtFuncData, ExternalName, FuncRef, Inst,
     InstBuilder, MemFlagsData, SigRef, Signature, UserExternalName, Value, types,
@@ -198,32 +196,8 @@ impl Translator<'_, '_> {
             let callee = &t.env.module.funcs[func];
             signature(&callee.params, callee.ret)
         });
-        Target::Address(self.entry_of(func, self.env.side()), sig)
-    }
-
-    /// Where calls of the function go from code of this side.
-    fn entry_of(&mut self, func: FuncId, side: Side) -> Value {
-        let cell = self.iconst(self.env.cells.address(func, side) as i64);
-        self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0)
-    }
-
-    /// In a cold block at the entry of code that does not count calls, which has the function's arguments in its hands: goes over to the code that counts them, if there is any. Otherwise it goes on, in a cold block of its own:
-    /// an edge straight from here to where the function begins would be split, and the block for it laid in the way of every call.
-    pub(super) fn go_over(&mut self) {
-        let [plain, counted] = Side::ALL.map(|side| self.entry_of(self.id, side));
-        let is_other = self.b.ins().icmp(IntCC::NotEqual, plain, counted);
-        let (over, stay) = (self.cold_block(), self.cold_block());
-        self.b.ins().brif(is_other, over, &[], stay, &[]);
-        self.enter(over);
-        let (context, flags) = (self.b.ins().get_pinned_reg(types::I64), MemFlagsData::trusted());
-        let before = self.b.ins().load(types::I64, flags, context, offset::GONE_OVER);
-        let gone_over = self.b.ins().iadd_imm_s(before, 1);
-        self.b.ins().store(flags, gone_over, context, offset::GONE_OVER);
-        let sig = self.own_signature();
-        let entry = self.b.func.layout.entry_block().expect("code begins somewhere");
-        let args = self.b.block_params(entry).to_vec();
-        self.b.ins().return_call_indirect(sig, counted, &args);
-        self.enter(stay);
+        let cell = self.iconst(self.env.cells.address(func) as i64);
+        Target::Address(self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0), sig)
     }
 
     /// Of the function that callers see, whatever this code is.
@@ -240,7 +214,7 @@ impl Translator<'_, '_> {
         });
         let flags = self.access(object, receiver, CLASS_WORD, Null::Throws);
         let descriptor = self.descriptor(flags, receiver);
-        let slot = self.env.side().slot_offset(self.env.layout.slot[selector]);
+        let slot = slot_offset(self.env.layout.slot[selector]);
         Target::Address(self.b.ins().load(types::I64, MemFlagsData::trusted(), descriptor, slot), sig)
     }
 }

@@ -33,7 +33,7 @@ use super::trap::TrapKind;
 use crate::context::offset;
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Start, Terminator, Ty, TypeDesc};
-use crate::layout::{Layout, Side};
+use crate::layout::Layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value, types,
@@ -61,16 +61,6 @@ pub struct Env<'a> {
 }
 
 impl Env<'_> {
-    /// Whose cells and virtual tables this version calls through.
-    pub fn side(&self) -> Side {
-        if self.profiling == Profiling::Off { Side::Plain } else { Side::Counted }
-    }
-
-    /// Calls that have come here may go over to code that counts them. Code beside which windows are rare is spared that: they lead calls elsewhere (`Engine::connect`).
-    fn goes_over(&self) -> bool {
-        self.profiling == Profiling::Off && self.options.profiling != Profiling::Off && self.options.profile_optimized
-    }
-
     /// What objects of the class hold in their headers.
     pub fn class_word(&self, class: ir::ClassId) -> u32 {
         (self.addresses.class_table - self.addresses.class_base) as u32 + self.layout.class_word[class]
@@ -388,29 +378,13 @@ impl<'a> Translator<'a, '_> {
     /// At the function's entry: is there stack, does anybody ask for attention?
     fn check_stack(&mut self) {
         self.mark(SiteKind::Entry);
-        let limit = if self.env.goes_over() { offset::PLAIN_LIMIT } else { offset::STACK_LIMIT };
-        let is_low = self.is_below(limit);
+        let sp = self.b.ins().get_stack_pointer(types::I64);
+        let limit = self.load_context(types::I64, offset::STACK_LIMIT);
+        let is_low = self.b.ins().icmp(IntCC::UnsignedLessThan, sp, limit);
         let body = self.branch_to_cold(is_low);
-        if self.env.goes_over() {
-            let asks = self.cold_block();
-            let is_low = self.is_below(offset::STACK_LIMIT);
-            let over = self.cold_block();
-            self.b.ins().brif(is_low, asks, &[], over, &[]);
-            self.enter(over);
-            self.go_over();
-            self.b.ins().jump(body, &[]);
-            self.enter(asks);
-        }
         self.call_stub(Stub::Entry, SiteKind::Entry);
         self.b.ins().jump(body, &[]);
         self.enter(body);
-    }
-
-    /// Whether the stack pointer is below one of the context's limits.
-    fn is_below(&mut self, limit: i32) -> Value {
-        let sp = self.b.ins().get_stack_pointer(types::I64);
-        let limit = self.load_context(types::I64, limit);
-        self.b.ins().icmp(IntCC::UnsignedLessThan, sp, limit)
     }
 
     fn poll(&mut self) {

@@ -101,11 +101,6 @@ impl Cells {
         unsafe { (*self.0).calls_left }
     }
 
-    fn gone_over(&self) -> u64 {
-        // SAFETY: by the invariant.
-        unsafe { (*self.0).gone_over }
-    }
-
     fn set_left(&self, calls: i64) {
         // SAFETY: by the invariant.
         unsafe { (*self.0).calls_left = calls };

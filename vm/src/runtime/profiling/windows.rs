@@ -1,9 +1,9 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
-//! In: how many calls a second threads have made in windows, and how many of them went over from code that does not count; how far the profile may still be off, and how many contexts are new; when windows begin and end
+//! In: how many calls a second threads have made in windows; how far the profile may still be off, and how many contexts are new; when windows begin and end
 //! ([`Schedule`](super::schedule::Schedule), on the timer's thread). Out: whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`First`]).
 //!
-//! Code that counts and code that does not each call their own kind ([`jit::layout::Side`]); a thread goes over to code that counts at the next entry once it has noticed that a window is open (beside optimized code that does not count, as soon as one is). A window stands for itself and for half of the
+//! While a window is open all calls go to code that counts them ([`jit::native::Engine::count_calls`]); a thread counts from when it has noticed that. A window stands for itself and for half of the
 //! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
@@ -131,11 +131,11 @@ impl Windows {
         (0..LOOKS).take_while(|_| is_brief()).for_each(|_| std::thread::sleep(Duration::from_nanos(tuning::WINDOW_LENGTH)));
     }
 
-    /// What a thread has done in a window: a call that goes over counts as many as cost the same.
+    /// What a thread has done in a window.
     pub fn tell_pace(&self, window: Counted) {
         // A thread that has only just come to it says nothing.
         if !is_short(window.length) {
-            let pace = window.cost() / tuning::COUNT_COST / window.length as f64 * 1e9;
+            let pace = window.calls as f64 / window.length as f64 * 1e9;
             self.pace.fetch_max((pace as u64).max(1), Relaxed);
         }
     }
@@ -208,8 +208,6 @@ pub struct Counted {
     /// In nanoseconds.
     pub length: u64,
     pub calls: u64,
-    /// Of the calls, those from code that does not count.
-    pub gone_over: u64,
 }
 
 impl Counted {
@@ -218,15 +216,10 @@ impl Counted {
         1.0 - (1.0 + before as f64 / self.length.max(1) as f64) / share
     }
 
-    /// Nanoseconds that counting took.
-    fn cost(self) -> f64 {
-        tuning::COUNT_COST * self.calls as f64 + tuning::GO_OVER_COST * self.gone_over as f64
-    }
-
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
-        // It takes time, but never all of it.
-        self.cost().min(self.length as f64 / 2.0)
+        // Counting takes time, but never all of it.
+        (tuning::COUNT_COST * self.calls as f64).min(self.length as f64 / 2.0)
     }
 }
 
@@ -243,16 +236,16 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        let window = |length, calls, gone_over| Counted { length, calls, gone_over };
-        assert_eq!(share(0, window(100, 50, 0)), 1.0);
-        assert_eq!(share(900_000, window(100_000, 0, 0)), 10.0);
-        // Counting has taken some of it, and more where code that does not count was called first.
-        let slow = 100.0 * tuning::COUNT_COST + 10.0 * tuning::GO_OVER_COST;
-        assert!((share(900_000, window(100_000, 100, 10)) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9);
-        let half = window(100, 1_000_000, 0);
+        let window = |length, calls| Counted { length, calls };
+        assert_eq!(share(0, window(100, 50)), 1.0);
+        assert_eq!(share(900_000, window(100_000, 0)), 10.0);
+        // Counting has taken some of it.
+        let slow = 100.0 * tuning::COUNT_COST;
+        assert!((share(900_000, window(100_000, 100)) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9);
+        let half = window(100, 1_000_000);
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
-        assert!(share(0, window(0, 1_000_000, 0)) >= 1.0, "a window that took no time");
+        assert!(share(0, window(0, 1_000_000)) >= 1.0, "a window that took no time");
     }
 
     #[test]
@@ -314,7 +307,7 @@ mod tests {
             windows.worth()
         };
         assert_eq!([100.0, 1.0, 0.75, 0.0].map(&mut worth), [tuning::WINDOW_MOST, 1.0, 0.75, tuning::WINDOW_LEAST]);
-        let mut with_news = |doubt, novelty| {
+        let with_news = |doubt, novelty| {
             windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
             windows.set_novelty(novelty * tuning::WINDOW_NOVELTY);
             windows.worth()
@@ -338,14 +331,11 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::new(1, None);
-        let tell = |calls, gone_over, length| windows.tell_pace(Counted { length, calls, gone_over });
-        tell(1000, 0, 1_000_000);
-        tell(5000, 0, 1_000_000);
-        tell(2000, 0, 1_000_000);
-        tell(1_000_000, 0, 10);
+        let tell = |calls, length| windows.tell_pace(Counted { length, calls });
+        tell(1000, 1_000_000);
+        tell(5000, 1_000_000);
+        tell(2000, 1_000_000);
+        tell(1_000_000, 10);
         assert_eq!(windows.pace.load(Relaxed), 5_000_000);
-        tell(2000, 2000, 1_000_000);
-        let dear = 2e6 * (1.0 + tuning::GO_OVER_COST / tuning::COUNT_COST);
-        assert!((windows.pace.load(Relaxed) as f64 - dear).abs() < 2.0, "calls that go over cost more");
     }
 }

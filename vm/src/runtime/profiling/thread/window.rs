@@ -22,9 +22,8 @@ pub(super) struct Window {
     /// In those of the profiler's clock.
     at: u64,
     before: Seen,
-    /// Calls counted before, and how many of all went over from code that does not count.
+    /// Calls counted before.
     counted: u64,
-    gone_over: u64,
     /// Samples in the packet before.
     samples: usize,
 }
@@ -105,7 +104,7 @@ impl ThreadProfiler {
         cells.set_left(self.armed);
         let counted = self.calls(cells);
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, at, before, counted, gone_over: cells.gone_over(), samples: self.packet.len() });
+        self.window = Some(Window { began: now, at, before, counted, samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
@@ -143,11 +142,7 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
-        let counted = Counted {
-            length: self.nanos(window.began, now),
-            calls: calls - window.counted,
-            gone_over: cells.gone_over() - window.gone_over,
-        };
+        let counted = Counted { length: self.nanos(window.began, now), calls: calls - window.counted };
         let before = match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
             Seen::Nothing(first) => first.before(counted.length, self.profiler.cycles()),
