@@ -25,8 +25,7 @@ pub struct Options {
     only: Vec<String>,
 }
 
-/// Sizes at which an iteration takes some milliseconds of baseline code. Iterations repeat all branches of the one before, and the processor learns short ones by heart, as it does not in longer runs: so `bytecode_interpreter`,
-/// whose branches are its own program's, gets a larger size.
+/// Sizes at which an iteration takes some milliseconds of baseline code, or some ten.
 const SIZES: &[(&str, &[&str])] = &[
     ("richards", &["25", "10000"]),
     ("deltablue", &["800", "4"]),
