@@ -2,7 +2,7 @@
 
 use jit::ir::parser::parse;
 use jit::ir::verifier::verify;
-use jit::ir::{FuncId, Module};
+use jit::ir::{CallSiteId, FuncId, Module};
 use jit::opt::{Options, Probes, optimize, run_inlining};
 use profiler::oracle::{Accepted, CallSiteFacts, Certainty, InlineDecision, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
 use std::sync::Mutex;
@@ -331,4 +331,85 @@ fn growth_is_bounded() {
     let insts = |f: &jit::ir::Function| f.layout.iter().map(|&b| f.blocks[b].insts.len()).sum::<usize>();
     let sizes: Vec<usize> = optimized.module.funcs.values().map(insts).collect();
     assert!(sizes[0] < 100_000 && sizes[2..].iter().all(|&n| n < 4000), "{sizes:?}");
+}
+
+/// Says of one call that it is never made, and takes all others.
+struct Unseen(CallSiteId);
+
+impl Oracle for Unseen {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        match facts.site == self.0 {
+            true => Verdict::Call(Refused::ColdByProfile),
+            false => Verdict::Inline(Accepted::Small),
+        }
+    }
+}
+
+const BUFFER: &str = r#"class0 "Object"
+class1 "Buffer" {
+  field0 "length": int
+}
+global0 "length": int
+entry main fn2 thread fn3
+fn0 "add"(class1, int) {
+block0(v0: ref, v1: int):
+  v2 = load v0.field0
+  v3 = iconst 100
+  v4 = icmp lt v2, v3
+  branch v4, block1, block2
+block1():
+  v5 = iadd v2, v1
+  store v0.field0, v5
+  return
+block2():
+  call fn1(v0) site0
+  return
+}
+fn1 "flush"(class1) {
+block0(v0: ref):
+  v1 = iconst 0
+  store v0.field0, v1
+  v2 = load_global global0
+  store_global global0, v2
+  return
+}
+fn2 "main"() {
+block0():
+  v0 = new class1
+  v1 = iconst 1
+  v2 = iconst 0
+  jump block1(v2)
+block1(v3: int):
+  call fn0(v0, v3) site1
+  v4 = iadd v3, v1
+  v5 = iconst 1000
+  v6 = icmp lt v4, v5
+  poll
+  branch v6, block1(v4), block2
+block2():
+  v7 = load v0.field0
+  store_global global0, v7
+  return
+}
+fn3 "thread"(class0) {
+block0(v0: ref):
+  return
+}
+"#;
+
+/// It is known in the rounds after the one in which it was asked about, and behind them.
+#[test]
+fn a_call_that_is_not_made_keeps_no_object() {
+    let module = parse(BUFFER).unwrap();
+    assert_eq!(verify(&module), []);
+    let objects = |unseen| {
+        let options = Options { verify: true, ..Options::default() };
+        let text = optimize(module.clone(), &Unseen(CallSiteId::from_u32(unseen)), &options).module.to_string();
+        let main = &text[text.find("\"main\"").unwrap()..];
+        let main = &main[..main.find("\n}").unwrap()];
+        let start = &main[..main.find("block1(").unwrap_or(main.len())];
+        (start.matches("new ").count(), main.matches("new ").count(), main.matches("call ").count())
+    };
+    assert_eq!(objects(0), (0, 1, 1), "an object for the call that stays, behind the loop's start");
+    assert_eq!(objects(9), (0, 0, 0));
 }

@@ -1,6 +1,6 @@
 //! `tests/opt/*.txt`: what passes make of modules. A case is a line `// pass: gvn simplify` (run in this order; `inline` is one round into each function, `inline-probed` the same with probes), a module, a line of `=`, and the functions as they are afterwards; it ends at a line of dashes.
 //!
-//! A line `// targets: fn2 fn0` behind it says which targets of virtual calls get tests, in this order; without it, those that the class hierarchy suggests.
+//! A line `// targets: fn2 fn0` behind it says which targets of virtual calls get tests, in this order; without it, those that the class hierarchy suggests. A line `// rare: fn2 fn0` says which functions are hardly ever called.
 //!
 //! Lines `//> fn0(1, 2) = 3` in the module must hold before and after. `BLESS=1` writes the expectations; read them before they are committed.
 
@@ -17,19 +17,21 @@ use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict, Virtua
 /// Takes every callee below a size, no function into its own code twice.
 struct Policy {
     targets: Option<Vec<FuncId>>,
+    rare: Vec<FuncId>,
 }
 
 impl Policy {
     fn of(case: &str) -> Policy {
-        let line = case.lines().find_map(|l| l.strip_prefix("// targets:"));
         let func = |name: &str| FuncId::from_u32(name.strip_prefix("fn").and_then(|n| n.parse().ok()).expect("a function such as fn3"));
-        Policy { targets: line.map(|names| names.split_whitespace().map(func).collect()) }
+        let line = |start| case.lines().find_map(|l| l.strip_prefix(start)).map(|names| names.split_whitespace().map(func).collect());
+        Policy { targets: line("// targets:"), rare: line("// rare:").unwrap_or_default() }
     }
 }
 
 impl Oracle for Policy {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         match facts {
+            CallSiteFacts { callee, .. } if self.rare.contains(callee) => Verdict::Call(Refused::ColdByProfile),
             CallSiteFacts { recursion: 2.., .. } => Verdict::Call(Refused::Recursive),
             CallSiteFacts { callee_size: 0..40, .. } => Verdict::Inline(Accepted::Small),
             _ => Verdict::Call(Refused::CalleeTooLarge),

@@ -1,4 +1,4 @@
-//! Objects that never leave the function become values; those that leave it on some ways only are allocated on these ways.
+//! Objects that never leave the function become values; those that leave it on some ways only are allocated on these ways, and if that is in rare code which does not keep them, they are values again behind it.
 //!
 //! In: a function. Out: the same without the objects of which nobody could tell that they existed: closures, iterators, boxes, small arrays with constant indices.
 //! Three steps, in files of their own: [`objects`] says which values are objects allocated here, [`flow`] where each must exist in memory, [`worth`] which of them to replace; then [`replace`] does it.
@@ -14,11 +14,11 @@ mod worth;
 
 use super::Context;
 use super::analysis::defs::Defs;
+use super::analysis::rare::RareCode;
 use crate::ir::dominators::preorder;
 use crate::ir::*;
 use flow::Flow;
-use objects::Objects;
-use rustc_hash::FxHashSet;
+use objects::{Objects, Without};
 
 /// An object that another one refers to goes one round after that.
 const ROUNDS: usize = 8;
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 24;
 pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
     let mut changed = false;
     for _ in 0..ROUNDS {
-        if !round(func, cx.module) {
+        if !round(func, cx) {
             break;
         }
         changed = true;
@@ -37,14 +37,15 @@ pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
     changed
 }
 
-fn round(func: &mut Function, module: &Module) -> bool {
+fn round(func: &mut Function, cx: &Context<'_>) -> bool {
     if !func.layout.iter().any(|&b| objects::allocates(func, b)) {
         return false;
     }
     let (blocks, defs) = (preorder(func), Defs::new(func));
-    let mut without = FxHashSet::default();
+    let rare = cx.rare_calls.map_or_else(RareCode::default, |calls| RareCode::new(func, calls));
+    let mut without = Without::default();
     for _ in 0..ATTEMPTS {
-        let objects = Objects::new(func, module, &blocks, &defs, &without);
+        let objects = Objects::new(func, cx, &blocks, &defs, &rare, &without);
         if objects.objects.is_empty() {
             return false;
         }
@@ -57,7 +58,7 @@ fn round(func: &mut Function, module: &Module) -> bool {
             replace::replace(func, &objects, flow);
             return true;
         }
-        without.extend(refused);
+        without.add(refused, &objects, &flow);
     }
     false
 }

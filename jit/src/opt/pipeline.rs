@@ -3,9 +3,11 @@
 //! In: a function, a policy, options. Out: the function in its early form, or as it is to be compiled.
 
 use super::analysis::call_graph;
+use super::analysis::captures::Captures;
 use super::analysis::frequency::Frequencies;
 use super::analysis::hierarchy::Hierarchy;
 use super::analysis::param_uses::ParamUses;
+use super::analysis::rare::RareCalls;
 use super::analysis::summaries::Summaries;
 use super::{Pass, PassSet, inline};
 use crate::ir::printer::print_body;
@@ -91,10 +93,14 @@ pub struct Context<'a> {
     pub frequencies: &'a Frequencies,
     /// What calls may write, in the program as lowered.
     pub summaries: &'a Summaries,
+    /// What calls may keep, in the program as lowered.
+    pub captures: &'a Captures,
     /// What functions do with arguments, in the program as lowered.
     pub param_uses: &'a ParamUses,
     /// Says which targets of virtual calls are tested for.
     pub oracle: &'a dyn Oracle,
+    /// Calls that it says nobody makes, if it was asked.
+    pub rare_calls: Option<&'a RareCalls>,
     pub probes: Probes,
     /// The function that is worked on.
     pub func: FuncId,
@@ -106,6 +112,7 @@ pub(super) struct Program {
     callers: SecondaryMap<FuncId, u32>,
     frequencies: Frequencies,
     summaries: Summaries,
+    captures: Captures,
     param_uses: ParamUses,
     probes: Probes,
 }
@@ -116,13 +123,15 @@ impl Program {
         let callers = call_graph::caller_counts(module, &hierarchy);
         let frequencies = Frequencies::new(module, &hierarchy);
         let summaries = Summaries::new(module, &hierarchy);
+        let captures = Captures::new(module, &hierarchy);
         let param_uses = ParamUses::new(module, &hierarchy);
-        Program { hierarchy, callers, frequencies, summaries, param_uses, probes }
+        Program { hierarchy, callers, frequencies, summaries, captures, param_uses, probes }
     }
 
     pub fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
-        let Program { hierarchy, callers, frequencies, summaries, param_uses, probes } = self;
-        Context { module, hierarchy, callers, frequencies, summaries, param_uses, oracle: &NoInlining, probes: *probes, func }
+        let Program { hierarchy, callers, frequencies, summaries, captures, param_uses, probes } = self;
+        let (oracle, rare_calls, probes) = (&NoInlining, None, *probes);
+        Context { module, hierarchy, callers, frequencies, summaries, captures, param_uses, oracle, rare_calls, probes, func }
     }
 }
 
@@ -177,18 +186,24 @@ impl Pipeline {
     /// Makes of a function in its early form what is to be compiled. Gives what was decided.
     pub fn late(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) -> Vec<InlineDecision> {
         self.settled = PassSet::NONE;
-        self.inline(func, cx, oracle, CLEAN_UP);
-        self.steps(LATE, func, cx);
+        let rare = self.inline(func, cx, oracle, CLEAN_UP);
+        self.steps(LATE, func, &Context { rare_calls: Some(&rare), ..*cx });
         inline::drop_unused(func);
         std::mem::take(&mut self.decisions)
     }
 
-    fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, clean_up: &[Pass]) {
+    /// Gives the calls that stay since nobody makes them.
+    fn inline(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, clean_up: &[Pass]) -> RareCalls {
         let cx = &Context { oracle, ..*cx };
+        let mut rare = RareCalls::default();
         for _ in 0..ROUNDS {
             let mut changed = self.passes(&[Pass::Devirtualize], func, cx);
             let start = Instant::now();
+            let known = self.decisions.len();
             let inlined = inline::run(func, cx, oracle, &mut self.decisions);
+            if rare.add(&self.decisions[known..]) {
+                self.settled = self.settled.without(Pass::Escape);
+            }
             self.inlining.time += start.elapsed();
             self.inlining.runs += 1;
             self.inlining.changed += u64::from(inlined);
@@ -198,10 +213,11 @@ impl Pipeline {
             }
             changed |= inlined;
             if !changed {
-                return;
+                break;
             }
-            self.passes(clean_up, func, cx);
+            self.passes(clean_up, func, &Context { rare_calls: Some(&rare), ..*cx });
         }
+        rare
     }
 
     fn steps(&mut self, steps: &[Step], func: &mut Function, cx: &Context<'_>) {
@@ -250,14 +266,18 @@ impl Pipeline {
     }
 }
 
-/// Runs one pass over every function with a body, as tests do. Says whether anything changed.
+/// Runs one pass over every function with a body, as tests do, with what the oracle says of the calls in it. Says whether anything changed.
 pub fn run_pass(module: &mut Module, pass: Pass, oracle: &dyn Oracle) -> bool {
     let program = Program::new(module, Probes::None);
     let mut changed = false;
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
             let mut func = module.funcs[id].clone();
-            changed |= pass.run(&mut func, &Context { oracle, ..program.context(module, id) });
+            let cx = Context { oracle, ..program.context(module, id) };
+            let (mut decisions, mut rare) = (Vec::new(), RareCalls::default());
+            inline::run(&mut func.clone(), &cx, oracle, &mut decisions);
+            rare.add(&decisions);
+            changed |= pass.run(&mut func, &Context { rare_calls: Some(&rare), ..cx });
             module.funcs[id] = func;
         }
     }

@@ -1,7 +1,7 @@
 //! A policy that inlines what a profile says is worth it, and elsewhere goes by sizes and loops: for profiles that are still growing.
 //!
 //! In: a policy and a profile, the questions. Out: its answers where it inlines, and those of [`StaticOracle`] where it does not, or has too few samples in all: what has not run yet may run for the rest of the program, and a profile of
-//! its first moments cannot know.
+//! its first moments cannot know. Where both refuse, that the call was never seen is what is told: the code around it is then rare.
 //! Invariant: evidence is that of the profile's own answers; what the static policy decides has none, as without a profile.
 
 use super::cost_benefit::CostBenefit;
@@ -10,7 +10,7 @@ use super::policy::{Kind, Policy, ProfileOracle};
 use super::question::Question;
 use super::robust::flip_margin;
 use super::view::{Calls, ProfileView, Receiver, Weighting};
-use super::{CallSiteFacts, Oracle, StaticOracle, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
 use crate::estimate::share;
 use crate::ids::FuncId;
 use crate::tuning;
@@ -43,10 +43,17 @@ impl Fallback {
         self.knows_enough
     }
 
-    /// Why the profile inlines the call, if it does.
-    fn by_profile(&self, facts: &CallSiteFacts<'_>) -> Option<Verdict> {
-        let verdict = self.knows_enough.then(|| self.first.decide(facts))?;
-        verdict.is_inlined().then_some(verdict)
+    /// The verdict, and whether it is the profile's.
+    fn answer(&self, facts: &CallSiteFacts<'_>) -> (Verdict, bool) {
+        let first = self.knows_enough.then(|| self.first.decide(facts));
+        if let Some(inlined) = first.filter(|v| v.is_inlined()) {
+            return (inlined, true);
+        }
+        let unseen = first.filter(|v| *v == Verdict::Call(Refused::ColdByProfile));
+        match (self.otherwise.decide(facts), unseen) {
+            (Verdict::Call(_), Some(unseen)) => (unseen, true),
+            (verdict, _) => (verdict, false),
+        }
     }
 
     /// How many of the profile's calls would be inlined, or find a test for their target, and were not when this was answered; 0 where that may be chance.
@@ -95,7 +102,7 @@ fn less_sure(receivers: &[Receiver], target: FuncId) -> Vec<Receiver> {
 
 impl Oracle for Fallback {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
-        self.by_profile(facts).unwrap_or_else(|| self.otherwise.decide(facts))
+        self.answer(facts).0
     }
 
     fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
@@ -103,6 +110,6 @@ impl Oracle for Fallback {
     }
 
     fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
-        self.by_profile(facts).and_then(|_| self.first.evidence(facts, verdict))
+        self.answer(facts).1.then(|| self.first.evidence(facts, verdict)).flatten()
     }
 }

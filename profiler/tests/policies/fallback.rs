@@ -2,7 +2,8 @@
 
 use crate::support::*;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileView, Question, Questions, StaticOracle, Verdict, VirtualCallFacts,
+    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileView, Question, Questions, Refused, StaticOracle, Verdict,
+    VirtualCallFacts,
 };
 use profiler::profile::Profile;
 use profiler::tuning;
@@ -38,12 +39,16 @@ fn the_profile_decides_what_it_inlines_and_the_static_policy_the_rest() {
         assert!(oracle.evidence(&hot, verdict).is_some_and(|evidence| evidence.seen.weight == 100_000.0), "{kind:?}");
         // Nobody has entered `f4`, so nothing is known of what it calls; of `f1` it is known that it has not called `f4` so far.
         let (unknown, cold) = (CallSiteFacts { site: site(7), root: func(4), ..of_site(7, 0, 30) }, of_site(2, 4, 30));
-        for call in [unknown, cold] {
+        for call in [unknown.clone(), cold] {
             assert_eq!(oracle.decide(&call), Verdict::Inline(Accepted::Small), "{kind:?}");
             assert_eq!(oracle.evidence(&call, oracle.decide(&call)), None, "{kind:?}: no profile has decided that");
         }
-        let large = of_site(2, 4, 500);
-        assert!(matches!(oracle.decide(&large), Verdict::Call(_)) && oracle.evidence(&large, oracle.decide(&large)).is_none(), "{kind:?}");
+        // Where both refuse, the profile's reason says more.
+        let (large, unknown) = (of_site(2, 4, 500), CallSiteFacts { callee_size: 500, ..unknown });
+        assert_eq!(oracle.decide(&large), Verdict::Call(Refused::ColdByProfile), "{kind:?}");
+        assert!(oracle.evidence(&large, oracle.decide(&large)).is_some_and(|evidence| evidence.seen.knows_caller), "{kind:?}");
+        assert_eq!(oracle.decide(&unknown), Verdict::Call(Refused::CalleeTooLarge), "{kind:?}");
+        assert_eq!(oracle.evidence(&unknown, oracle.decide(&unknown)), None, "{kind:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! A policy without sense: what it inlines and which targets it tests for is random, so that the optimizer meets what no sensible policy asks for.
 //!
-//! In: a seed, and the facts. Out: decisions, for the same call in the same context always the same.
+//! In: a seed, and the facts. Out: decisions, for the same call in the same context always the same; half of the calls that stay are said never to be made.
 //! Invariant: code grows no further than sensible policies let it; compile times stay bounded.
 
 use profiler::ids::{CallSiteId, FuncId};
@@ -49,7 +49,7 @@ impl Oracle for Adversary {
         let mut choices = self.choices(1 + u64::from(facts.callee.as_u32()), facts.site, facts.root, facts.chain);
         match choices.chance(self.inlines) {
             true => Verdict::Inline(Accepted::Small),
-            false => Verdict::Call(Refused::CalleeTooLarge),
+            false => Verdict::Call(if choices.chance(50) { Refused::ColdByProfile } else { Refused::CalleeTooLarge }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Blocks from which control only goes to throw an error.
+//! Blocks from which control only goes where it hardly ever goes, such as to throw an error.
 //!
 //! In: a function. Out: those blocks that end in a throw, those that give an error its trace (an error that is caught nearby is rare all the same), and those that lead to nothing else. What a `Try` does with the errors of its own
 //! operation does not count. Linear.
@@ -7,10 +7,15 @@ use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 pub fn cold_blocks(func: &Function) -> EntitySet<Block> {
+    cold_from(func, Vec::new())
+}
+
+/// As [`cold_blocks`], with other blocks that are known to be cold.
+pub fn cold_from(func: &Function, known: Vec<Block>) -> EntitySet<Block> {
     let mut from: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_capacity(func.blocks.len());
     // Ways on that are not known to be cold.
     let mut open: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(func.blocks.len());
-    let mut work = Vec::new();
+    let mut work = known;
     for &block in &func.layout {
         if is_cold_itself(func, block) {
             work.push(block);

@@ -60,6 +60,14 @@ impl Defs {
         }
     }
 
+    /// What checks have passed on as the value.
+    pub fn unchecked(&self, func: &Function, mut value: Value) -> Value {
+        while let Some(Op::NullCheck(checked) | Op::CheckCast(_, checked)) = self.op(func, value) {
+            value = *checked;
+        }
+        value
+    }
+
     pub fn int_const(&self, func: &Function, value: Value) -> Option<i64> {
         match self.op(func, value) {
             Some(Op::IConst(n)) => Some(*n),

@@ -3,6 +3,7 @@
 pub mod arms;
 pub mod bounds;
 pub mod call_graph;
+pub mod captures;
 pub mod classes;
 pub mod cold;
 pub mod conditions;
@@ -18,6 +19,7 @@ pub mod loops;
 pub mod memory;
 pub mod non_null;
 pub mod param_uses;
+pub mod rare;
 pub mod shape;
 pub mod size;
 pub mod summaries;

@@ -3,12 +3,13 @@
 //! In: [`Objects`]. Out ([`Flow`]): for each object the blocks at whose start it is live, in which of them it exists in memory already, and where it first must. An object is virtual from its birth; from where it escapes it is real, and
 //! stays so: where ways meet and it is real on one, the others make it real on their edge. (L. Stadler, T. Würthinger, H. Mössenböck, "Partial Escape Analysis and Scalar Replacement for Java", CGO 2014, with the states solved
 //! as a dataflow problem first, so that loops need no second look.)
+//! Rare calls that only borrow an object are no reason for it to be real elsewhere: it is so in the rare code around them, and virtual again where that comes back to other code.
 //!
-//! Invariants: a parameter that is an object of its own is virtual at its birth: every object that comes in is virtual on its edge and is not used under its old name behind it. Where that cannot be, [`Flow::refused`] names it.
+//! Invariants: nobody but the function knows a lent object where it becomes virtual again. A parameter that is an object of its own is virtual at its birth: every object that comes in is virtual on its edge and is not used under its old name behind it. Where that cannot be, [`Flow::refused`] names it.
 
-use super::objects::{Birth, ObjectId, Objects, terminator};
+use super::objects::{Birth, Need, ObjectId, Objects, Without, terminator};
 use crate::ir::*;
-use crate::opt::analysis::loops::predecessors;
+use crate::opt::analysis::loops::{Predecessors, predecessors};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,11 +19,26 @@ const MAX_LIVE: usize = 50_000;
 /// Where an edge stands: its block and its number there.
 pub type Edge = (Block, usize);
 
+/// What an object is at some point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Values.
+    Virtual,
+    /// An object that only this function knows.
+    Lent,
+    /// An object.
+    Real,
+}
+
 /// What is known of one object.
 #[derive(Default)]
 pub struct Way {
-    /// Blocks at whose start it is live; whether it is real there.
-    pub live: FxHashMap<Block, bool>,
+    /// Blocks at whose start it is live; what it is there.
+    pub live: FxHashMap<Block, State>,
+    /// Blocks with calls that borrow it.
+    pub borrowed: EntitySet<Block>,
+    /// Blocks, put on edges, in which it becomes virtual again.
+    pub back: EntitySet<Block>,
     /// By block the first operation that needs it real; the terminator counts as the last.
     pub escapes: FxHashMap<Block, usize>,
     /// Edges, of several of their block, that give it to something that is no object.
@@ -38,13 +54,18 @@ pub struct Flow {
 }
 
 impl Way {
-    pub fn is_real_at_end(&self, block: Block) -> bool {
-        self.escapes.contains_key(&block) || self.live.get(&block) == Some(&true)
+    pub fn at_end(&self, block: Block) -> State {
+        if self.escapes.contains_key(&block) { State::Real } else { self.at_start(block) }
+    }
+
+    /// Virtual where it is not live.
+    fn at_start(&self, block: Block) -> State {
+        self.live.get(&block).copied().unwrap_or(State::Virtual)
     }
 
     /// Whether it is virtual when the operation at `position` is executed.
     pub fn is_virtual_at(&self, block: Block, position: usize) -> bool {
-        self.live.get(&block) != Some(&true) && self.escapes.get(&block).is_none_or(|&first| position < first)
+        self.at_start(block) == State::Virtual && self.escapes.get(&block).is_none_or(|&first| position < first)
     }
 
     /// Blocks in which it may be virtual at the end: that of its birth, and those at whose start it is live.
@@ -54,12 +75,31 @@ impl Way {
 
     /// Whether it becomes real inside of a block.
     pub fn escapes_in(&self, block: Block) -> bool {
-        self.live.get(&block) != Some(&true) && self.escapes.contains_key(&block)
+        self.at_start(block) == State::Virtual && self.escapes.contains_key(&block)
     }
 
     /// Whether it must be made real on an edge to `to`.
     pub fn escapes_on(&self, edge: Edge, to: Block) -> bool {
-        !self.is_real_at_end(edge.0) && (self.given.contains(&edge) || self.live.get(&to) == Some(&true))
+        self.at_end(edge.0) == State::Virtual && (self.given.contains(&edge) || self.at_start(to) != State::Virtual)
+    }
+
+    /// Whether it becomes virtual again on an edge to `to`.
+    pub fn comes_back_on(&self, edge: Edge, to: Block) -> bool {
+        self.at_end(edge.0) == State::Lent && self.live.get(&to) == Some(&State::Virtual)
+    }
+}
+
+impl Without {
+    /// With these objects an attempt came to nothing; those that were lent are tried again without that.
+    pub fn add(&mut self, refused: FxHashSet<Birth>, objects: &Objects<'_>, flow: &Flow) {
+        for birth in refused {
+            let was_lent = objects.born(birth).is_some_and(|id| !flow.ways[id].borrowed.is_empty());
+            if was_lent {
+                self.lent.insert(birth)
+            } else {
+                self.births.insert(birth)
+            };
+        }
     }
 }
 
@@ -67,9 +107,11 @@ impl Flow {
     pub fn new(func: &Function, objects: &Objects<'_>) -> Flow {
         let mut flow = Flow { ways: objects.objects.values().map(|_| Way::default()).collect(), refused: FxHashSet::default() };
         let uses = flow.collect_uses(func, objects);
-        flow.find_live(func, objects, uses);
+        let preds = predecessors(func);
+        flow.find_live(&preds, objects, uses);
         for (id, _) in objects.live() {
             flow.spread(func, id);
+            flow.lend(func, &preds, objects, id);
         }
         flow.refuse_unsound(func, objects);
         flow
@@ -91,7 +133,10 @@ impl Flow {
             let terminator = terminator(func, block);
             terminator.for_each_operand(&mut used);
             for (position, &inst) in data.insts.iter().enumerate() {
-                objects.for_each_escaping(func, &func.insts[inst].op, |id| self.escape(id, block, position));
+                objects.for_each_needed(func, inst, |id, need| match need {
+                    Need::Keeps => self.escape(id, block, position),
+                    Need::Borrows => _ = self.ways[id].borrowed.insert(block),
+                });
             }
             let end = data.insts.len();
             terminator.for_each_operand(|v| objects.of(v).into_iter().for_each(|id| self.escape(id, block, end)));
@@ -123,14 +168,13 @@ impl Flow {
     }
 
     /// From uses backwards to the birth.
-    fn find_live(&mut self, func: &Function, objects: &Objects<'_>, uses: SecondaryMap<ObjectId, EntitySet<Block>>) {
-        let preds = predecessors(func);
+    fn find_live(&mut self, preds: &Predecessors, objects: &Objects<'_>, uses: SecondaryMap<ObjectId, EntitySet<Block>>) {
         let mut room = MAX_LIVE;
         for (id, object) in objects.live() {
             let mut work: Vec<Block> = uses[id].iter().collect();
             let live = &mut self.ways[id].live;
             while let Some(block) = work.pop() {
-                if block != object.block && live.insert(block, false).is_none() {
+                if block != object.block && live.insert(block, State::Virtual).is_none() {
                     work.extend(&preds[block]);
                 }
                 if live.len() > room {
@@ -148,16 +192,41 @@ impl Flow {
         let mut work: Vec<Block> = way.escapes.keys().copied().collect();
         for &(block, index) in &way.given {
             let to = target(func, (block, index));
-            if way.live.get(&to) == Some(&false) {
-                way.live.insert(to, true);
+            if let Some(state @ State::Virtual) = way.live.get_mut(&to) {
+                *state = State::Real;
                 work.push(to);
             }
         }
         while let Some(block) = work.pop() {
             terminator(func, block).for_each_edge(|edge| {
-                if let Some(real @ false) = way.live.get_mut(&edge.block) {
-                    *real = true;
+                if let Some(state @ State::Virtual) = way.live.get_mut(&edge.block) {
+                    *state = State::Real;
                     work.push(edge.block);
+                }
+            });
+        }
+    }
+
+    /// Carries "lent" through the rare code around calls that borrow the object: back to where control comes in, so that it becomes real there once, and forward to where it leaves.
+    fn lend(&mut self, func: &Function, preds: &Predecessors, objects: &Objects<'_>, id: ObjectId) {
+        let way = &mut self.ways[id];
+        let mut lend = |block: Block| match way.live.get_mut(&block) {
+            Some(state @ State::Virtual) if objects.rare.has(block) => {
+                *state = State::Lent;
+                true
+            }
+            _ => false,
+        };
+        let mut work: Vec<Block> = way.borrowed.iter().filter(|&block| lend(block)).collect();
+        let mut lent = Vec::new();
+        while let Some(block) = work.pop() {
+            lent.push(block);
+            work.extend(preds[block].iter().copied().filter(|&pred| lend(pred)));
+        }
+        while let Some(block) = lent.pop() {
+            terminator(func, block).for_each_edge(|edge| {
+                if lend(edge.block) {
+                    lent.push(edge.block);
                 }
             });
         }
@@ -170,7 +239,7 @@ impl Flow {
             let mut edges: FxHashSet<Edge> = FxHashSet::default();
             for &(edge, to) in &way.passed {
                 let is_known_behind = way.live.contains_key(&target(func, edge));
-                if way.is_real_at_end(edge.0) || way.given.contains(&edge) || is_known_behind || !edges.insert(edge) {
+                if way.at_end(edge.0) != State::Virtual || way.given.contains(&edge) || is_known_behind || !edges.insert(edge) {
                     self.refused.insert(objects.objects[to].birth);
                 }
             }

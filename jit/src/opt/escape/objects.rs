@@ -5,7 +5,10 @@
 //! optimistically, by a work list, so that parameters around loops are found too: a parameter's name only ever goes from unknown to one object, to an object of its own, to no object.
 
 use crate::ir::*;
+use crate::opt::Context;
+use crate::opt::analysis::captures::Captures;
 use crate::opt::analysis::defs::Defs;
+use crate::opt::analysis::rare::RareCode;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -62,6 +65,17 @@ pub struct Object {
     pub shape: Shape,
     /// Of an allocation.
     pub loc: Loc,
+    /// It need not stay an object behind rare code that does not keep it.
+    pub is_lent: bool,
+}
+
+/// What an attempt leaves out.
+#[derive(Default)]
+pub struct Without {
+    /// Allocations that stay, and parameters that are no objects of their own.
+    pub births: FxHashSet<Birth>,
+    /// Of objects that are not lent.
+    pub lent: FxHashSet<Birth>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -73,9 +87,20 @@ enum Name {
     Other,
 }
 
+/// What an operation needs an object for, as an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// Others may know it from then on.
+    Keeps,
+    /// A rare call, after which nobody knows it.
+    Borrows,
+}
+
 pub struct Objects<'a> {
     pub module: &'a Module,
     pub defs: &'a Defs,
+    pub rare: &'a RareCode,
+    captures: &'a Captures,
     /// Those that can be reached, in depth-first preorder.
     pub blocks: &'a [Block],
     pub objects: PrimaryMap<ObjectId, Object>,
@@ -93,10 +118,17 @@ enum Incoming {
 }
 
 impl<'a> Objects<'a> {
-    /// `blocks`: those that can be reached, in depth-first preorder; `without`: allocations that stay, and parameters that are no objects of their own.
-    pub fn new(func: &Function, module: &'a Module, blocks: &'a [Block], defs: &'a Defs, without: &FxHashSet<Birth>) -> Objects<'a> {
+    /// `blocks`: those that can be reached, in depth-first preorder.
+    pub fn new(
+        func: &Function,
+        cx: &Context<'a>,
+        blocks: &'a [Block],
+        defs: &'a Defs,
+        rare: &'a RareCode,
+        without: &Without,
+    ) -> Objects<'a> {
         let (objects, names, by_birth) = (PrimaryMap::new(), SecondaryMap::with_capacity(func.values.len()), FxHashMap::default());
-        let mut objects = Objects { module, defs, blocks, objects, names, by_birth };
+        let mut objects = Objects { module: cx.module, defs, rare, captures: cx.captures, blocks, objects, names, by_birth };
         objects.find_allocations(func, without);
         if !objects.objects.is_empty() {
             objects.name_values(func, without);
@@ -114,7 +146,11 @@ impl<'a> Objects<'a> {
 
     /// The object that the allocation in the `Try` at the end of the block makes.
     pub fn of_try(&self, block: Block) -> Option<ObjectId> {
-        self.by_birth.get(&Birth::Try(block)).copied()
+        self.born(Birth::Try(block))
+    }
+
+    pub fn born(&self, birth: Birth) -> Option<ObjectId> {
+        self.by_birth.get(&birth).copied()
     }
 
     /// Objects that some value is. (A parameter that was an object of its own for a while may have turned out to be none.)
@@ -125,28 +161,29 @@ impl<'a> Objects<'a> {
         })
     }
 
-    fn find_allocations(&mut self, func: &Function, without: &FxHashSet<Birth>) {
+    fn find_allocations(&mut self, func: &Function, without: &Without) {
         for i in 0..self.blocks.len() {
             let block = self.blocks[i];
             let data = &func.blocks[block];
             for &inst in &data.insts {
                 let InstData { op, result: Some(result), loc } = &func.insts[inst] else { continue };
-                if let Some(shape) = self.shape_of(func, op).filter(|_| !without.contains(&Birth::Inst(inst))) {
-                    let id = self.add(Object { birth: Birth::Inst(inst), block, shape, loc: *loc });
+                if let Some(shape) = self.shape_of(func, op).filter(|_| !without.births.contains(&Birth::Inst(inst))) {
+                    let id = self.add(Birth::Inst(inst), block, shape, *loc, without);
                     self.names[*result] = Name::Object(id);
                 }
             }
             if let Some(Terminator::Try { op, .. }) = &data.terminator
-                && let Some(shape) = self.shape_of(func, op).filter(|_| !without.contains(&Birth::Try(block)))
+                && let Some(shape) = self.shape_of(func, op).filter(|_| !without.births.contains(&Birth::Try(block)))
             {
-                self.add(Object { birth: Birth::Try(block), block, shape, loc: data.terminator_loc });
+                self.add(Birth::Try(block), block, shape, data.terminator_loc, without);
             }
         }
     }
 
-    fn add(&mut self, object: Object) -> ObjectId {
-        let id = self.objects.push(object);
-        self.by_birth.insert(object.birth, id);
+    fn add(&mut self, birth: Birth, block: Block, shape: Shape, loc: Loc, without: &Without) -> ObjectId {
+        let is_lent = !self.rare.has(block) && !without.lent.contains(&birth);
+        let id = self.objects.push(Object { birth, block, shape, loc, is_lent });
+        self.by_birth.insert(birth, id);
         id
     }
 
@@ -164,7 +201,7 @@ impl<'a> Objects<'a> {
         (!truncates && shape.slots(self.module) <= MAX_SLOTS).then_some(shape)
     }
 
-    fn name_values(&mut self, func: &Function, without: &FxHashSet<Birth>) {
+    fn name_values(&mut self, func: &Function, without: &Without) {
         let mut incoming: FxHashMap<Value, Vec<Incoming>> = FxHashMap::default();
         let mut block_of: FxHashMap<Value, Block> = FxHashMap::default();
         for i in 0..self.blocks.len() {
@@ -222,9 +259,9 @@ impl<'a> Objects<'a> {
     }
 
     /// The name of a parameter, from what its edges give.
-    fn meet(&mut self, param: Value, block: Block, incoming: &[Incoming], without: &FxHashSet<Birth>) -> Name {
+    fn meet(&mut self, param: Value, block: Block, incoming: &[Incoming], without: &Without) -> Name {
         let birth = Birth::Param(param);
-        let own = self.by_birth.get(&birth).copied();
+        let own = self.born(birth);
         let mut met = own;
         let mut several = own.is_some();
         for from in incoming {
@@ -247,11 +284,11 @@ impl<'a> Objects<'a> {
         if !several {
             return Name::Object(id);
         }
-        if without.contains(&birth) {
+        if without.births.contains(&birth) {
             return Name::Other;
         }
         let Object { shape, loc, .. } = self.objects[id];
-        Name::Object(own.unwrap_or_else(|| self.add(Object { birth, block, shape, loc })))
+        Name::Object(own.unwrap_or_else(|| self.add(birth, block, shape, loc, without)))
     }
 
     /// The name of a check's result.
@@ -286,8 +323,20 @@ impl<'a> Objects<'a> {
     }
 
     /// Calls `f` with each object that the operation needs as an object: the others vanish from it, or it vanishes with them.
-    pub fn for_each_escaping(&self, func: &Function, op: &Op, mut f: impl FnMut(ObjectId)) {
-        let mut escape = |value: Value| self.of(value).into_iter().for_each(&mut f);
+    pub fn for_each_needed(&self, func: &Function, inst: Inst, mut f: impl FnMut(ObjectId, Need)) {
+        let op = &func.insts[inst].op;
+        if self.rare.is_call(inst) {
+            let mut position = 0;
+            op.for_each_arg(|value| {
+                if let Some(id) = self.of(value) {
+                    let keeps = !self.objects[id].is_lent || self.captures.keeps(op, position);
+                    f(id, if keeps { Need::Keeps } else { Need::Borrows });
+                }
+                position += 1;
+            });
+            return;
+        }
+        let mut escape = |value: Value| self.of(value).into_iter().for_each(|id| f(id, Need::Keeps));
         match *op {
             Op::LoadField(..) | Op::NullCheck(_) | Op::InstanceOf(..) | Op::HasClass(..) | Op::RefEq(..) | Op::ArrayLen(..) => {}
             Op::StoreField { value, .. } => escape(value),

@@ -1,9 +1,9 @@
 //! The control flow that the replacement needs.
 //!
 //! In: a function, the objects that will be replaced. Out: the function without the `Try`s of their allocations (their edges lack the argument for the result, whose parameter will go too), with blocks on the edges on which objects
-//! become real, and without what nothing leads to any more; [`Flow`] knows the new blocks.
+//! become real or virtual again, and without what nothing leads to any more; [`Flow`] knows the new blocks.
 
-use super::flow::{Flow, target};
+use super::flow::{Edge, Flow, target};
 use super::objects::{Birth, ObjectId, Objects, terminator};
 use super::worth;
 use crate::ir::rewrite::reachable_blocks;
@@ -25,14 +25,22 @@ fn drop_tries(func: &mut Function, objects: &Objects<'_>) {
     }
 }
 
-/// Gives edges on which objects become real a block of their own.
+/// Objects that become something else on an edge.
+#[derive(Default)]
+struct Changes {
+    real: Vec<ObjectId>,
+    back: Vec<ObjectId>,
+}
+
+/// Gives edges on which objects become real or virtual again a block of their own.
 fn split_edges(func: &mut Function, objects: &Objects<'_>, flow: &mut Flow) {
-    let mut real: BTreeMap<_, Vec<ObjectId>> = BTreeMap::new();
+    let mut changes: BTreeMap<Edge, Changes> = BTreeMap::new();
     for (id, object) in objects.live() {
-        let edges = worth::edges(func, object, &flow.ways[id]);
-        edges.into_iter().for_each(|edge| real.entry(edge).or_default().push(id));
+        let way = &flow.ways[id];
+        worth::edges_made_real(func, object, way).into_iter().for_each(|edge| changes.entry(edge).or_default().real.push(id));
+        worth::edges_back(func, object, way).into_iter().for_each(|edge| changes.entry(edge).or_default().back.push(id));
     }
-    for (edge, becoming_real) in real {
+    for (edge, Changes { real, back }) in changes {
         let to = target(func, edge);
         let new = func.blocks.push(BlockData { terminator_loc: func.blocks[edge.0].terminator_loc, ..BlockData::default() });
         func.layout.push(new);
@@ -41,10 +49,11 @@ fn split_edges(func: &mut Function, objects: &Objects<'_>, flow: &mut Flow) {
         for (id, _) in objects.live() {
             let way = &mut flow.ways[id];
             if way.live.contains_key(&to) || old.args.iter().any(|&v| objects.of(v) == Some(id)) {
-                way.live.insert(new, way.is_real_at_end(edge.0));
+                way.live.insert(new, way.at_end(edge.0));
             }
         }
-        becoming_real.into_iter().for_each(|id| _ = flow.ways[id].escapes.insert(new, 0));
+        real.into_iter().for_each(|id| _ = flow.ways[id].escapes.insert(new, 0));
+        back.into_iter().for_each(|id| _ = flow.ways[id].back.insert(new));
         func.blocks[new].terminator = Some(Terminator::Jump(old));
     }
 }

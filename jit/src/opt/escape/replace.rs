@@ -1,11 +1,11 @@
 //! Puts values in the place of objects.
 //!
-//! In: a function, its [`Objects`] and their [`Flow`]. Out: the function with a variable for each field or element, and one for the object itself where it becomes real; operations on virtual objects are gone, and where an object
-//! must be real, it is allocated and filled.
+//! In: a function, its [`Objects`] and their [`Flow`]. Out: the function with a variable for each field or element, and one for the object itself where it becomes real; operations on virtual objects are gone, where an object
+//! must be real, it is allocated and filled, and where it is virtual again, its contents are loaded.
 //! A parameter that is an object of its own becomes one parameter for each field.
 
 use super::flow::Flow;
-use super::objects::{Birth, ObjectId, Objects};
+use super::objects::{Birth, Object, ObjectId, Objects};
 use super::prepare::prepare;
 use crate::ir::builder::Variable;
 use crate::ir::rewrite::Aliases;
@@ -35,6 +35,8 @@ struct Replacement<'a> {
     variables: Variables,
     /// Objects that become real before an operation.
     becoming_real: FxHashMap<(Block, usize), Vec<ObjectId>>,
+    /// Objects that become virtual again at a block's start.
+    coming_back: FxHashMap<Block, Vec<ObjectId>>,
     /// Parameters for the contents of an object that was a parameter.
     params: FxHashMap<ObjectId, Vec<Value>>,
     aliases: Aliases,
@@ -75,6 +77,7 @@ impl<'a> Replacement<'a> {
             real: FxHashMap::default(),
             variables,
             becoming_real: FxHashMap::default(),
+            coming_back: FxHashMap::default(),
             params: FxHashMap::default(),
             aliases: Aliases::default(),
             starts: FxHashMap::default(),
@@ -87,13 +90,14 @@ impl<'a> Replacement<'a> {
             let types: Vec<Ty> = (0..object.shape.slots(objects.module)).map(|i| object.shape.slot_ty(objects.module, i)).collect();
             this.slots[id] = types.iter().map(|&ty| this.variables.declare(ty)).collect();
             let way = &flow.ways[id];
-            if !way.escapes.is_empty() {
+            if !way.escapes.is_empty() || !way.borrowed.is_empty() {
                 let variable = this.variables.declare(Ty::Ref);
                 this.real.insert(id, variable);
             }
             for (&block, &position) in way.escapes.iter().filter(|(b, _)| way.escapes_in(**b)) {
                 this.becoming_real.entry((block, position)).or_default().push(id);
             }
+            way.back.iter().for_each(|block| this.coming_back.entry(block).or_default().push(id));
             if let Birth::Param(_) = object.birth {
                 this.params.insert(id, types.iter().map(|&ty| this.func.values.push(ty)).collect());
             }
@@ -158,6 +162,7 @@ impl<'a> Replacement<'a> {
                 self.set(self.slots[id][i], value);
             }
         }
+        self.come_back();
         let insts = std::mem::take(&mut self.func.blocks[block].insts);
         for (position, &inst) in insts.iter().enumerate() {
             self.make_real(position);
@@ -190,7 +195,7 @@ impl<'a> Replacement<'a> {
 
     fn make_real(&mut self, position: usize) {
         for id in self.becoming_real.remove(&(self.at.block, position)).unwrap_or_default() {
-            let super::objects::Object { shape, loc, .. } = self.objects.objects[id];
+            let Object { shape, loc, .. } = self.objects.objects[id];
             let op = match shape.length {
                 None => Op::New(shape.class),
                 Some(length) => Op::NewArray(shape.class, self.emit(Op::IConst(i64::from(length)), Ty::Int, loc)),
@@ -210,6 +215,23 @@ impl<'a> Replacement<'a> {
                 self.fills.push((self.at.block, inst, value));
             }
             self.set(self.real[&id], object);
+        }
+    }
+
+    /// Loads what lent objects have become.
+    fn come_back(&mut self) {
+        let objects = self.objects;
+        for id in self.coming_back.remove(&self.at.block).unwrap_or_default() {
+            let Object { shape, loc, .. } = objects.objects[id];
+            let object = self.get(self.real[&id]);
+            for (i, variable) in self.slots[id].clone().into_iter().enumerate() {
+                let op = match shape.kind(objects.module) {
+                    Some(kind) => Op::LoadElem(kind, object, self.emit(Op::IConst(i as i64), Ty::Int, loc)),
+                    None => Op::LoadField(objects.module.classes[shape.class].fields[i], object, Null::Never),
+                };
+                let value = self.emit(op, self.variables.ty(variable), loc);
+                self.set(variable, value);
+            }
         }
     }
 

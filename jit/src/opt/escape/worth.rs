@@ -1,15 +1,16 @@
 //! Which objects to replace: those that never become real, and those that do so on some ways only, where that saves allocations and costs little code.
 //!
 //! In: [`Objects`] and their [`Flow`]. Out: allocations and parameters that are not worth it, with which the analysis starts again.
-//! An object that becomes real pays off if it dies virtual on a way that does not just lead to an error. No way allocates more than before: an object becomes real once at most.
+//! An object that becomes real pays off if it dies virtual on a way that does not just lead to an error. No way allocates more than before, but for rare code, where an object becomes real as often as control comes in: else it does so
+//! once at most.
 
-use super::flow::{Edge, Flow, Way};
+use super::flow::{Edge, Flow, State, Way};
 use super::objects::{Birth, Object, ObjectId, Objects, terminator};
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashSet;
 
-/// Operations that making an object real at several places may take in all.
+/// Operations that making an object real at several places, and virtual again, may take in all.
 const MAX_CODE: usize = 24;
 
 pub fn not_worth(func: &Function, objects: &Objects<'_>, flow: &Flow) -> FxHashSet<Birth> {
@@ -19,9 +20,9 @@ pub fn not_worth(func: &Function, objects: &Objects<'_>, flow: &Flow) -> FxHashS
     let mut refused = FxHashSet::default();
     for (id, object) in objects.live() {
         let way = &flow.ways[id];
-        let places = places(func, object, way);
-        let size = 1 + object.shape.slots(objects.module);
-        let fits = places <= 1 || places * size <= MAX_CODE;
+        let (places, back) = (places(func, object, way), edges_back(func, object, way).len());
+        let slots = object.shape.slots(objects.module);
+        let fits = places + back <= 1 || places * (1 + slots) + back * slots <= MAX_CODE;
         if places > 0 && !(pays.contains(id) && fits && (!tries || may_fail_there(func, object, way))) {
             refused.insert(object.birth);
         }
@@ -75,7 +76,7 @@ fn paying(func: &Function, objects: &Objects<'_>, flow: &Flow, cold: &EntitySet<
 }
 
 fn dies_virtual(func: &Function, way: &Way, block: Block, cold: &EntitySet<Block>) -> bool {
-    if way.is_real_at_end(block) {
+    if way.at_end(block) != State::Virtual {
         return false;
     }
     let (mut index, mut dies) = (0, false);
@@ -94,16 +95,25 @@ fn dies_virtual(func: &Function, way: &Way, block: Block, cold: &EntitySet<Block
 /// How often the object is made real in the code.
 fn places(func: &Function, object: &Object, way: &Way) -> usize {
     let inside = way.blocks(object.block).filter(|&b| way.escapes_in(b)).count();
-    inside + edges(func, object, way).len()
+    inside + edges_made_real(func, object, way).len()
 }
 
 /// Edges on which the object is made real.
-pub fn edges(func: &Function, object: &Object, way: &Way) -> Vec<Edge> {
+pub fn edges_made_real(func: &Function, object: &Object, way: &Way) -> Vec<Edge> {
+    edges(func, object, way, |edge, to| way.escapes_on(edge, to))
+}
+
+/// Edges on which it becomes virtual again.
+pub fn edges_back(func: &Function, object: &Object, way: &Way) -> Vec<Edge> {
+    edges(func, object, way, |edge, to| way.comes_back_on(edge, to))
+}
+
+fn edges(func: &Function, object: &Object, way: &Way, is_one: impl Fn(Edge, Block) -> bool) -> Vec<Edge> {
     let mut found = Vec::new();
     for block in way.blocks(object.block) {
         let mut index = 0;
         terminator(func, block).for_each_edge(|edge| {
-            if way.escapes_on((block, index), edge.block) {
+            if is_one((block, index), edge.block) {
                 found.push((block, index));
             }
             index += 1;
@@ -121,7 +131,7 @@ fn may_fail_there(func: &Function, object: &Object, way: &Way) -> bool {
             None => matches!(terminator(func, block), Terminator::Return(_) | Terminator::Throw(_)),
         }
     };
-    edges(func, object, way).is_empty() && way.blocks(object.block).filter(|&b| way.escapes_in(b)).all(leaves)
+    edges_made_real(func, object, way).is_empty() && way.blocks(object.block).filter(|&b| way.escapes_in(b)).all(leaves)
 }
 
 /// Objects stored into others that are virtual there: once those are replaced, there may be nothing left that keeps them.

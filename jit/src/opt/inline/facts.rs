@@ -9,6 +9,7 @@ use crate::opt::Context;
 use crate::opt::analysis::arms::Arms;
 use crate::opt::analysis::call_graph::{for_each_op, for_each_op_at};
 use crate::opt::analysis::classes::Classes;
+use crate::opt::analysis::cold::cold_blocks;
 use crate::opt::analysis::defs::Defs;
 use crate::opt::analysis::loops::{Loops, Predecessors, predecessors};
 use crate::opt::analysis::types::Types;
@@ -116,7 +117,7 @@ impl Facts {
             let has_class = uses.is_invoked || uses.is_tested;
             known.deciding += u32::from(uses.decides && self.is_constant(func, arg));
             known.known_class += u32::from(has_class && self.has_known_class(func, cx, call.block, arg));
-            known.closures += u32::from(uses.is_invoked && self.made.contains(self.object(func, arg)));
+            known.closures += u32::from(uses.is_invoked && self.made.contains(self.defs.unchecked(func, arg)));
         }
         known
     }
@@ -135,15 +136,8 @@ impl Facts {
         let [pred] = self.preds[block][..] else { return false };
         let Some(Terminator::Branch { cond, then, .. }) = &func.blocks[pred].terminator else { return false };
         let test = self.defs.op(func, *cond);
-        then.block == block && matches!(test, Some(Op::HasClass(_, tested)) if self.object(func, *tested) == self.object(func, value))
-    }
-
-    /// What checks have passed on.
-    fn object(&self, func: &Function, mut value: Value) -> Value {
-        while let Some(Op::NullCheck(checked) | Op::CheckCast(_, checked)) = self.defs.op(func, value) {
-            value = *checked;
-        }
-        value
+        then.block == block
+            && matches!(test, Some(Op::HasClass(_, tested)) if self.defs.unchecked(func, *tested) == self.defs.unchecked(func, value))
     }
 
     fn is_constant(&self, func: &Function, value: Value) -> bool {
@@ -161,51 +155,6 @@ impl Facts {
         call.for_each_arg(|v| count += u32::from(self.fresh[v]));
         count
     }
-}
-
-/// Blocks from which control only goes to throw an error: those that end so, those that give an error its trace, and those that lead to nothing else. What a `Try` does with its own errors does not count.
-fn cold_blocks(func: &Function) -> EntitySet<Block> {
-    let mut from: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_capacity(func.blocks.len());
-    // Ways on that are not known to be cold.
-    let mut open: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(func.blocks.len());
-    let mut work = Vec::new();
-    for &block in &func.layout {
-        let mut way = |to: &BlockCall| {
-            from[to.block].push(block);
-            open[block] += 1;
-        };
-        let data = &func.blocks[block];
-        match data.terminator.as_ref().expect("a finished block") {
-            Terminator::Try { op, normal, .. } => {
-                way(normal);
-                if fills_trace(op) {
-                    work.push(block);
-                }
-            }
-            Terminator::Throw(_) | Terminator::Unreachable => work.push(block),
-            other => other.for_each_edge(way),
-        }
-        if data.insts.iter().any(|&i| fills_trace(&func.insts[i].op)) {
-            work.push(block);
-        }
-    }
-    let mut cold = EntitySet::with_capacity(func.blocks.len());
-    while let Some(block) = work.pop() {
-        if !cold.insert(block) {
-            continue;
-        }
-        for &before in &from[block] {
-            open[before] -= 1;
-            if open[before] == 0 {
-                work.push(before);
-            }
-        }
-    }
-    cold
-}
-
-fn fills_trace(op: &Op) -> bool {
-    matches!(op, Op::CallBuiltin { builtin: Builtin::FillTrace, .. })
 }
 
 /// Objects made in the function that only accesses and few direct calls use: they may become values once the callees are inside.
