@@ -3,8 +3,8 @@
 //! In: a function. Out: the same without the objects of which nobody could tell that they existed: closures, iterators, boxes, small arrays with constant indices.
 //! Three steps, in files of their own: [`objects`] says which values are objects allocated here, [`flow`] where each must exist in memory, [`worth`] which of them to replace; then [`replace`] does it.
 //!
-//! Invariants: an object is replaced only where nothing else can know it; its identity, class and fields are what they were. An allocation vanishes or moves down to where the object is needed, and with it the OutOfMemoryError that it
-//! may throw, with the position of the allocation: where an error leaves the function anyway, or where the function has no handlers.
+//! Invariants: an object is replaced only where nothing else can know it; its identity, class and fields are what they were. An allocation vanishes or moves down to where the object is needed, in rare code as often as that runs, and with
+//! it the OutOfMemoryError that it may throw, with the position of the allocation: where an error leaves the function anyway, or where the function has no handlers. (So in a function with handlers nothing is lent.)
 
 mod flow;
 mod objects;
@@ -42,7 +42,7 @@ fn round(func: &mut Function, cx: &Context<'_>) -> bool {
         return false;
     }
     let (blocks, defs) = (preorder(func), Defs::new(func));
-    let rare = cx.rare_calls.map_or_else(RareCode::default, |calls| RareCode::new(func, calls));
+    let rare = RareCode::new(func, cx.rare_calls);
     let mut without = Without::default();
     for _ in 0..ATTEMPTS {
         let objects = Objects::new(func, cx, &blocks, &defs, &rare, &without);
@@ -58,7 +58,15 @@ fn round(func: &mut Function, cx: &Context<'_>) -> bool {
             replace::replace(func, &objects, flow);
             return true;
         }
-        without.add(refused, &objects, &flow);
+        for birth in refused {
+            let id = objects.born(birth).expect("it was looked at");
+            // Perhaps it only must not be lent.
+            if flow.ways[id].is_lent() {
+                without.lent.insert(birth)
+            } else {
+                without.births.insert(birth)
+            };
+        }
     }
     false
 }

@@ -99,8 +99,8 @@ pub struct Context<'a> {
     pub param_uses: &'a ParamUses,
     /// Says which targets of virtual calls are tested for.
     pub oracle: &'a dyn Oracle,
-    /// Calls that it says nobody makes, if it was asked.
-    pub rare_calls: Option<&'a RareCalls>,
+    /// Calls that it says nobody makes, of those that it was asked about.
+    pub rare_calls: &'a RareCalls,
     pub probes: Probes,
     /// The function that is worked on.
     pub func: FuncId,
@@ -114,6 +114,8 @@ pub(super) struct Program {
     summaries: Summaries,
     captures: Captures,
     param_uses: ParamUses,
+    /// None, before anybody is asked.
+    rare_calls: RareCalls,
     probes: Probes,
 }
 
@@ -125,12 +127,12 @@ impl Program {
         let summaries = Summaries::new(module, &hierarchy);
         let captures = Captures::new(module, &hierarchy);
         let param_uses = ParamUses::new(module, &hierarchy);
-        Program { hierarchy, callers, frequencies, summaries, captures, param_uses, probes }
+        Program { hierarchy, callers, frequencies, summaries, captures, param_uses, rare_calls: RareCalls::default(), probes }
     }
 
     pub fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
-        let Program { hierarchy, callers, frequencies, summaries, captures, param_uses, probes } = self;
-        let (oracle, rare_calls, probes) = (&NoInlining, None, *probes);
+        let Program { hierarchy, callers, frequencies, summaries, captures, param_uses, rare_calls, probes } = self;
+        let (oracle, probes) = (&NoInlining, *probes);
         Context { module, hierarchy, callers, frequencies, summaries, captures, param_uses, oracle, rare_calls, probes, func }
     }
 }
@@ -187,7 +189,7 @@ impl Pipeline {
     pub fn late(&mut self, func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle) -> Vec<InlineDecision> {
         self.settled = PassSet::NONE;
         let rare = self.inline(func, cx, oracle, CLEAN_UP);
-        self.steps(LATE, func, &Context { rare_calls: Some(&rare), ..*cx });
+        self.steps(LATE, func, &Context { rare_calls: &rare, ..*cx });
         inline::drop_unused(func);
         std::mem::take(&mut self.decisions)
     }
@@ -215,7 +217,7 @@ impl Pipeline {
             if !changed {
                 break;
             }
-            self.passes(clean_up, func, &Context { rare_calls: Some(&rare), ..*cx });
+            self.passes(clean_up, func, &Context { rare_calls: &rare, ..*cx });
         }
         rare
     }
@@ -277,7 +279,7 @@ pub fn run_pass(module: &mut Module, pass: Pass, oracle: &dyn Oracle) -> bool {
             let (mut decisions, mut rare) = (Vec::new(), RareCalls::default());
             inline::run(&mut func.clone(), &cx, oracle, &mut decisions);
             rare.add(&decisions);
-            changed |= pass.run(&mut func, &Context { rare_calls: Some(&rare), ..cx });
+            changed |= pass.run(&mut func, &Context { rare_calls: &rare, ..cx });
             module.funcs[id] = func;
         }
     }

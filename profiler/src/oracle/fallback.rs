@@ -7,7 +7,7 @@
 use super::cost_benefit::CostBenefit;
 use super::evidence::Evidence;
 use super::policy::{Kind, Policy, ProfileOracle};
-use super::question::Question;
+use super::question::{Question, RefusedCall};
 use super::robust::flip_margin;
 use super::view::{Calls, ProfileView, Receiver, Weighting};
 use super::{CallSiteFacts, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
@@ -56,22 +56,23 @@ impl Fallback {
         }
     }
 
-    /// How many of the profile's calls would be inlined, or find a test for their target, and were not when this was answered; 0 where that may be chance.
+    /// How many of the profile's calls would be inlined, or find a test for their target, and were not when this was answered, or were taken to be never made; 0 where that may be chance.
     pub fn gain(&self, asked: &Question) -> f64 {
         match asked {
             _ if !self.knows_enough => 0.0,
-            Question::Refused(call) => self.inlined_now(&call.facts()),
+            Question::Refused(call) => self.inlined_now(call),
             Question::Tested(call) => self.tested_now(&call.facts(), &call.targets),
         }
     }
 
-    fn inlined_now(&self, facts: &CallSiteFacts<'_>) -> f64 {
-        let (seen, judgement) = self.first.judge(facts);
-        if !judgement.verdict.is_inlined() {
-            return 0.0;
-        }
-        let margin = flip_margin(self.first.policy(), facts, &seen);
-        let is_sure = margin.is_none_or(|margin| margin.errors.is_some_and(|errors| errors >= tuning::INLINE_SURE));
+    fn inlined_now(&self, call: &RefusedCall) -> f64 {
+        let (seen, judgement) = self.first.judge(&call.facts());
+        let is_sure = if judgement.verdict.is_inlined() {
+            let margin = flip_margin(self.first.policy(), &call.facts(), &seen);
+            margin.is_none_or(|margin| margin.errors.is_some_and(|errors| errors >= tuning::INLINE_SURE))
+        } else {
+            call.was_rare() && seen.error.is_some_and(|error| seen.weight > tuning::INLINE_SURE * error)
+        };
         if is_sure { seen.weight } else { 0.0 }
     }
 

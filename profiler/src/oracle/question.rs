@@ -4,7 +4,7 @@
 //! What was inlined and has become cold is not among them: it does no harm but to the size of the code.
 
 use super::evidence::{Evidence, FactNumbers};
-use super::{CallSiteFacts, InlineDecision, Oracle, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
 use crate::ids::{CallSiteId, FuncId};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,6 +29,11 @@ impl RefusedCall {
     /// As they were asked.
     pub fn facts(&self) -> CallSiteFacts<'_> {
         self.decision.facts_with(self.numbers)
+    }
+
+    /// The code around it was compiled as if it were never made.
+    pub fn was_rare(&self) -> bool {
+        self.decision.verdict == Verdict::Call(Refused::ColdByProfile)
     }
 }
 

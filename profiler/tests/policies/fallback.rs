@@ -116,12 +116,17 @@ fn a_change_of_phase_is_worth_its_calls() {
 
 #[test]
 fn a_call_that_got_hot_is_worth_its_calls_and_chance_is_worth_nothing() {
-    let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 0.0))));
+    let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 1.0))));
     assert_eq!(gain(&first, &phase(100_000.0, 0.0, 30_000.0)), 30_000.0);
     // 52 instructions of growth in a root of 100 need 2.2 % of all calls: 2280 of them. One sample is 10.
     assert_eq!(gain(&first, &phase(100_000.0, 0.0, 2_000.0)), 0.0, "not worth it");
     assert_eq!(gain(&first, &phase(100_000.0, 0.0, 2_400.0)), 0.0, "worth it, but perhaps by chance");
     assert_eq!(gain(&first, &phase(100_000.0, 0.0, 4_000.0)), 4_000.0);
+    // Code was made as if nobody made the call.
+    let unseen = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 0.0))));
+    assert_eq!(gain(&unseen, &phase(100_000.0, 0.0, 30_000.0)), 30_000.0);
+    assert_eq!(gain(&unseen, &phase(100_000.0, 0.0, 2_000.0)), 2_000.0);
+    assert_eq!(gain(&unseen, &phase(100_000.0, 0.0, 10.0)), 0.0, "perhaps by chance");
     // A second receiver a little above the share that makes it one of few.
     assert_eq!(gain(&first, &phase(89_000.0, 10_010.0, 0.0)), 0.0);
 }

@@ -5,9 +5,9 @@
 //! An argument is kept if it is stored into memory, returned, thrown, made one of several values, or given to what keeps it or is not known: functions without a body and builtins (of which some tell objects apart by their address).
 //! That a callee loads from it, stores into it, asks for its class or compares it is nothing that lasts.
 
-use super::call_graph::for_each_op;
 use super::defs::Defs;
 use super::hierarchy::Hierarchy;
+use crate::ir::dominators::preorder;
 use crate::ir::*;
 use cranelift_entity::EntityRef;
 
@@ -51,14 +51,10 @@ impl Captures {
             let object = defs.unchecked(func, value);
             params.iter().position(|&p| p == object)
         };
+        let keep = |value: Value| param(value).map_or(0, bit);
         let mut kept = 0;
-        let mut keep = |value: Value| {
-            if let Some(at) = param(value) {
-                kept |= bit(at);
-            }
-        };
-        for_each_op(func, |op| match op {
-            Op::StoreField { value, .. } | Op::StoreElem(.., value, _) => keep(*value),
+        let mut look = |op: &Op| match op {
+            Op::StoreField { value, .. } | Op::StoreElem(.., value, _) => kept |= keep(*value),
             Op::Call { .. } | Op::CallVirtual { .. } => {
                 let to = &mut passed[self.index(op).expect("a call")];
                 let mut at = 0..;
@@ -68,19 +64,22 @@ impl Captures {
                 });
             }
             op if only_looks(op) => {}
-            op => op.for_each_arg(&mut keep),
-        });
-        for &block in &func.layout {
-            let terminator = func.blocks[block].terminator.as_ref().expect("a finished block");
-            terminator.for_each_edge(|edge| edge.args.iter().for_each(|&v| keep(v)));
+            op => op.for_each_arg(|v| kept |= keep(v)),
+        };
+        let mut kept_at_ends = 0;
+        for block in preorder(func) {
+            let data = &func.blocks[block];
+            data.insts.iter().for_each(|&i| look(&func.insts[i].op));
+            let terminator = data.terminator.as_ref().expect("a finished block");
+            terminator.for_each_edge(|edge| edge.args.iter().for_each(|&v| kept_at_ends |= keep(v)));
             match terminator {
                 // Its result may be the object.
-                Terminator::Try { op: Op::NullCheck(value) | Op::CheckCast(_, value), .. } => keep(*value),
-                Terminator::Try { .. } => {}
-                other => other.for_each_operand(&mut keep),
+                Terminator::Try { op: Op::NullCheck(value) | Op::CheckCast(_, value), .. } => kept_at_ends |= keep(*value),
+                Terminator::Try { op, .. } => look(op),
+                other => other.for_each_operand(|v| kept_at_ends |= keep(v)),
             }
         }
-        self.kept[id.index()] = kept;
+        self.kept[id.index()] = kept | kept_at_ends;
     }
 
     fn propagate(&mut self, passed: &[Vec<Passed>]) {
@@ -191,6 +190,15 @@ block1(v3: ref):
   v4 = iconst 1
   return v4
 }
+fn8 "unreached"(class0) {
+block0(v0: ref):
+  return
+block1():
+  v1 = null_check v1
+  store_global global0, v1
+  return
+}
+global0 "g": class0
 fn7 "makes"() {
 block0():
   v0 = new class1
@@ -214,6 +222,7 @@ block0():
         assert_eq!((kept(3, 2), kept(4, 2)), (vec![], vec![0, 1]));
         assert_eq!(kept(5, 3), [0, 1, 2], "one target is enough");
         assert_eq!(kept(6, 2), [0, 1]);
+        assert_eq!(kept(8, 1), [0; 0], "checks may go round in circles where control does not come");
         let builtin = Op::CallBuiltin { builtin: Builtin::IdentityHash, args: Args::new() };
         assert!(captures.keeps(&builtin, 0));
     }

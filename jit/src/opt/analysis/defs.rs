@@ -60,7 +60,7 @@ impl Defs {
         }
     }
 
-    /// What checks have passed on as the value.
+    /// What checks have passed on as the value, which must be one of reachable code: elsewhere checks may go round in circles.
     pub fn unchecked(&self, func: &Function, mut value: Value) -> Value {
         while let Some(Op::NullCheck(checked) | Op::CheckCast(_, checked)) = self.op(func, value) {
             value = *checked;

@@ -1,4 +1,4 @@
-//! Code that hardly ever runs, as far as whoever decides about inlining knows: blocks that come to a call which a profile has not seen, though it knows the function around it.
+//! Code that hardly ever runs, as far as whoever decides about inlining knows: blocks that come to a call which a profile has not seen, though it knows the function around it, or only to an error.
 //!
 //! In: decisions; later a function in which the calls still stand. Out: [`RareCalls`], and where they are: [`RareCode`], true until the function changes.
 
@@ -34,7 +34,7 @@ impl RareCalls {
 #[derive(Default, Debug)]
 pub struct RareCode {
     calls: EntitySet<Inst>,
-    /// From which control comes to a call or has come from one, on whatever way.
+    /// From which control comes to such a call or throws, on whatever way, or has come through such a block, on whatever way. None in a function without such calls.
     blocks: EntitySet<Block>,
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Invariants: nobody but the function knows a lent object where it becomes virtual again. A parameter that is an object of its own is virtual at its birth: every object that comes in is virtual on its edge and is not used under its old name behind it. Where that cannot be, [`Flow::refused`] names it.
 
-use super::objects::{Birth, Need, ObjectId, Objects, Without, terminator};
+use super::objects::{Birth, Need, ObjectId, Objects, terminator};
 use crate::ir::*;
 use crate::opt::analysis::loops::{Predecessors, predecessors};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
@@ -37,9 +37,9 @@ pub struct Way {
     pub live: FxHashMap<Block, State>,
     /// Blocks with calls that borrow it.
     pub borrowed: EntitySet<Block>,
-    /// Blocks, put on edges, in which it becomes virtual again.
+    /// Blocks in which it becomes virtual again, once there are blocks for that on edges.
     pub back: EntitySet<Block>,
-    /// By block the first operation that needs it real; the terminator counts as the last.
+    /// By block the first operation that keeps it; the terminator counts as the last.
     pub escapes: FxHashMap<Block, usize>,
     /// Edges, of several of their block, that give it to something that is no object.
     pub given: FxHashSet<Edge>,
@@ -78,6 +78,10 @@ impl Way {
         self.at_start(block) == State::Virtual && self.escapes.contains_key(&block)
     }
 
+    pub fn is_lent(&self) -> bool {
+        self.live.values().any(|&state| state == State::Lent)
+    }
+
     /// Whether it must be made real on an edge to `to`.
     pub fn escapes_on(&self, edge: Edge, to: Block) -> bool {
         self.at_end(edge.0) == State::Virtual && (self.given.contains(&edge) || self.at_start(to) != State::Virtual)
@@ -86,20 +90,6 @@ impl Way {
     /// Whether it becomes virtual again on an edge to `to`.
     pub fn comes_back_on(&self, edge: Edge, to: Block) -> bool {
         self.at_end(edge.0) == State::Lent && self.live.get(&to) == Some(&State::Virtual)
-    }
-}
-
-impl Without {
-    /// With these objects an attempt came to nothing; those that were lent are tried again without that.
-    pub fn add(&mut self, refused: FxHashSet<Birth>, objects: &Objects<'_>, flow: &Flow) {
-        for birth in refused {
-            let was_lent = objects.born(birth).is_some_and(|id| !flow.ways[id].borrowed.is_empty());
-            if was_lent {
-                self.lent.insert(birth)
-            } else {
-                self.births.insert(birth)
-            };
-        }
     }
 }
 
@@ -117,7 +107,7 @@ impl Flow {
         flow
     }
 
-    /// Fills in everything but `live`; gives for each object the blocks that use it.
+    /// Fills in how it is used; gives for each object the blocks that use it.
     fn collect_uses(&mut self, func: &Function, objects: &Objects<'_>) -> SecondaryMap<ObjectId, EntitySet<Block>> {
         let mut uses: SecondaryMap<ObjectId, EntitySet<Block>> = SecondaryMap::with_capacity(objects.objects.len());
         for &block in objects.blocks {
@@ -232,14 +222,16 @@ impl Flow {
         }
     }
 
-    /// Parameters that cannot be objects of their own.
+    /// Parameters that cannot be objects of their own, and objects that cannot come in since they are lent.
     fn refuse_unsound(&mut self, func: &Function, objects: &Objects<'_>) {
-        for (id, _) in objects.live() {
+        for (id, object) in objects.live() {
             let way = &self.ways[id];
             let mut edges: FxHashSet<Edge> = FxHashSet::default();
             for &(edge, to) in &way.passed {
                 let is_known_behind = way.live.contains_key(&target(func, edge));
-                if way.at_end(edge.0) != State::Virtual || way.given.contains(&edge) || is_known_behind || !edges.insert(edge) {
+                if way.at_end(edge.0) == State::Lent {
+                    self.refused.insert(object.birth);
+                } else if way.at_end(edge.0) == State::Real || way.given.contains(&edge) || is_known_behind || !edges.insert(edge) {
                     self.refused.insert(objects.objects[to].birth);
                 }
             }

@@ -90,7 +90,7 @@ impl<'a> Replacement<'a> {
             let types: Vec<Ty> = (0..object.shape.slots(objects.module)).map(|i| object.shape.slot_ty(objects.module, i)).collect();
             this.slots[id] = types.iter().map(|&ty| this.variables.declare(ty)).collect();
             let way = &flow.ways[id];
-            if !way.escapes.is_empty() || !way.borrowed.is_empty() {
+            if !way.escapes.is_empty() {
                 let variable = this.variables.declare(Ty::Ref);
                 this.real.insert(id, variable);
             }

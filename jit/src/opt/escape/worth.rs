@@ -7,6 +7,7 @@
 use super::flow::{Edge, Flow, State, Way};
 use super::objects::{Birth, Object, ObjectId, Objects, terminator};
 use crate::ir::*;
+use crate::opt::analysis::cold::cold_blocks;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashSet;
 
@@ -14,7 +15,7 @@ use rustc_hash::FxHashSet;
 const MAX_CODE: usize = 24;
 
 pub fn not_worth(func: &Function, objects: &Objects<'_>, flow: &Flow) -> FxHashSet<Birth> {
-    let cold = cold_blocks(func, objects);
+    let cold = cold_blocks(func);
     let tries = objects.blocks.iter().any(|&b| matches!(terminator(func, b), Terminator::Try { .. }));
     let pays = paying(func, objects, flow, &cold);
     let mut refused = FxHashSet::default();
@@ -31,28 +32,6 @@ pub fn not_worth(func: &Function, objects: &Objects<'_>, flow: &Flow) -> FxHashS
         refused = kept_by_others(func, objects, flow);
     }
     refused
-}
-
-/// Blocks from which control only goes to throw an error.
-fn cold_blocks(func: &Function, objects: &Objects<'_>) -> EntitySet<Block> {
-    let mut cold = EntitySet::with_capacity(func.blocks.len());
-    // Depth-first preorder backwards: but for loops, most blocks come after those they lead to.
-    for &block in objects.blocks.iter().rev() {
-        let is_cold = match terminator(func, block) {
-            Terminator::Throw(_) | Terminator::Unreachable => true,
-            Terminator::Return(_) => false,
-            Terminator::Try { normal, .. } => cold.contains(normal.block),
-            others => {
-                let mut all = true;
-                others.for_each_edge(|edge| all &= cold.contains(edge.block));
-                all
-            }
-        };
-        if is_cold {
-            cold.insert(block);
-        }
-    }
-    cold
 }
 
 /// Objects that die virtual where it counts, or go into such.
