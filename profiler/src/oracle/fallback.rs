@@ -60,12 +60,13 @@ impl Fallback {
     pub fn gain(&self, asked: &Question) -> f64 {
         match asked {
             _ if !self.knows_enough => 0.0,
-            Question::Refused(call) => self.inlined_now(call),
+            Question::Refused(call) => self.refused_now(call),
             Question::Tested(call) => self.tested_now(&call.facts(), &call.targets),
         }
     }
 
-    fn inlined_now(&self, call: &RefusedCall) -> f64 {
+    /// Of a call that stayed one: inlining counts where it is sure, and that it is made at all where the code around it was made as if it were not.
+    fn refused_now(&self, call: &RefusedCall) -> f64 {
         let (seen, judgement) = self.first.judge(&call.facts());
         let is_sure = if judgement.verdict.is_inlined() {
             let margin = flip_margin(self.first.policy(), &call.facts(), &seen);

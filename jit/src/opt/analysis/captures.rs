@@ -1,5 +1,5 @@
-//! Which arguments a call may keep: whether, once it has returned, anybody else may still know an object that it was given. What does not is what LLVM calls `nocapture`, and an `ArgEscape` in J.-D. Choi et al., "Escape Analysis for
-//! Java", OOPSLA 1999, section 3, whose summaries of functions go up the call graph as here.
+//! Which arguments a call may keep: whether, once it has returned, anybody else may still know an object that it was given. LLVM calls an argument that is not kept `nocapture`; in J.-D. Choi et al., "Escape Analysis for Java",
+//! OOPSLA 1999, section 3, it is an `ArgEscape`, and summaries of functions go up the call graph as here.
 //!
 //! In: a module. Out: [`Captures`], also of virtual calls. They stay true while the program is optimized: that takes uses away and adds none.
 //! An argument is kept if it is stored into memory, returned, thrown, made one of several values, or given to what keeps it or is not known: functions without a body and builtins (of which some tell objects apart by their address).
@@ -52,34 +52,35 @@ impl Captures {
             params.iter().position(|&p| p == object)
         };
         let keep = |value: Value| param(value).map_or(0, bit);
-        let mut kept = 0;
-        let mut look = |op: &Op| match op {
-            Op::StoreField { value, .. } | Op::StoreElem(.., value, _) => kept |= keep(*value),
-            Op::Call { .. } | Op::CallVirtual { .. } => {
-                let to = &mut passed[self.index(op).expect("a call")];
-                let mut at = 0..;
-                op.for_each_arg(|v| {
-                    let at = at.next().expect("it has no end");
-                    to.extend(param(v).map(|own| (at, (id.index(), own))));
-                });
+        let mut kept_by = |op: &Op| {
+            let (mut kept, mut at) = (0, 0);
+            match op {
+                Op::StoreField { value, .. } | Op::StoreElem(.., value, _) => kept = keep(*value),
+                op if only_looks(op) => {}
+                op => op.for_each_arg(|value| {
+                    match self.index(op) {
+                        Some(callee) => passed[callee].extend(param(value).map(|own| (at, (id.index(), own)))),
+                        None => kept |= keep(value),
+                    }
+                    at += 1;
+                }),
             }
-            op if only_looks(op) => {}
-            op => op.for_each_arg(|v| kept |= keep(v)),
+            kept
         };
-        let mut kept_at_ends = 0;
+        let mut kept = 0;
         for block in preorder(func) {
             let data = &func.blocks[block];
-            data.insts.iter().for_each(|&i| look(&func.insts[i].op));
+            data.insts.iter().for_each(|&i| kept |= kept_by(&func.insts[i].op));
             let terminator = data.terminator.as_ref().expect("a finished block");
-            terminator.for_each_edge(|edge| edge.args.iter().for_each(|&v| kept_at_ends |= keep(v)));
+            terminator.for_each_edge(|edge| edge.args.iter().for_each(|&v| kept |= keep(v)));
             match terminator {
                 // Its result may be the object.
-                Terminator::Try { op: Op::NullCheck(value) | Op::CheckCast(_, value), .. } => kept_at_ends |= keep(*value),
-                Terminator::Try { op, .. } => look(op),
-                other => other.for_each_operand(|v| kept_at_ends |= keep(v)),
+                Terminator::Try { op: Op::NullCheck(value) | Op::CheckCast(_, value), .. } => kept |= keep(*value),
+                Terminator::Try { op, .. } => kept |= kept_by(op),
+                other => other.for_each_operand(|v| kept |= keep(v)),
             }
         }
-        self.kept[id.index()] = kept | kept_at_ends;
+        self.kept[id.index()] = kept;
     }
 
     fn propagate(&mut self, passed: &[Vec<Passed>]) {
@@ -190,7 +191,7 @@ block1(v3: ref):
   v4 = iconst 1
   return v4
 }
-fn8 "unreached"(class0) {
+fn7 "unreached"(class0) {
 block0(v0: ref):
   return
 block1():
@@ -199,7 +200,7 @@ block1():
   return
 }
 global0 "g": class0
-fn7 "makes"() {
+fn8 "makes"() {
 block0():
   v0 = new class1
   v1 = new class2
@@ -222,7 +223,7 @@ block0():
         assert_eq!((kept(3, 2), kept(4, 2)), (vec![], vec![0, 1]));
         assert_eq!(kept(5, 3), [0, 1, 2], "one target is enough");
         assert_eq!(kept(6, 2), [0, 1]);
-        assert_eq!(kept(8, 1), [0; 0], "checks may go round in circles where control does not come");
+        assert_eq!(kept(7, 1), [0; 0], "checks may go round in circles where control does not come");
         let builtin = Op::CallBuiltin { builtin: Builtin::IdentityHash, args: Args::new() };
         assert!(captures.keeps(&builtin, 0));
     }
