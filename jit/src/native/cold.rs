@@ -18,14 +18,16 @@ impl Twins {
 }
 
 impl Engine {
-    /// The next call of the function that would run its optimized code is noticed. Calls that are counted do not run it, and are not noticed.
-    pub fn arm(&self, func: FuncId) {
+    /// The next call of the function that would run its optimized code is noticed. Calls that are counted do not run it, and are not noticed. Says whether the function was armed already: nobody has called it since.
+    pub fn arm(&self, func: FuncId) -> bool {
         let versions = &mut *self.versions();
         let is_plain = versions.is_plain;
-        if let Some(twins) = versions.twins(func).filter(|twins| twins.optimized().is_some()) {
-            twins.is_armed = true;
-            self.connect(twins, is_plain);
+        let Some(twins) = versions.twins(func).filter(|twins| twins.optimized().is_some()) else { return false };
+        if std::mem::replace(&mut twins.is_armed, true) {
+            return true;
         }
+        self.connect(twins, is_plain);
+        false
     }
 
     /// Gives the function's optimized code up if nobody has called it since it was armed, and says whether that is so. Calls that run go on in it. Code for its loops stays.

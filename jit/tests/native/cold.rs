@@ -18,15 +18,16 @@ fn code_is_given_up_that_nobody_has_called() {
         engine.count_calls(false);
         let mut thread = Thread::new(&program, config);
         thread.ctx.calls_left = i64::MAX;
-        engine.arm(leaf);
-        assert!(!engine.discard_armed(leaf), "there is no code at all");
+        assert!(!engine.arm(leaf), "there is no code at all");
+        assert!(!engine.arm(leaf) && !engine.discard_armed(leaf));
         assert_eq!(thread.native(run, &[1]), Outcome::Value(707));
         engine.arm(leaf);
         assert!(!engine.discard_armed(leaf), "code of the first level stays");
         let optimized = engine.install(leaf, &body(&rounds(5), "leaf"), Level::Optimized).unwrap();
         assert!(!engine.discard_armed(leaf), "it is not armed");
         for _ in 0..2 {
-            engine.arm(leaf);
+            assert!(!engine.arm(leaf), "it is not armed, or was called since");
+            assert!(engine.arm(leaf), "nobody has called it");
             assert_eq!(thread.native(run, &[1]), Outcome::Value(505));
             assert!(!engine.discard_armed(leaf), "it was called");
         }

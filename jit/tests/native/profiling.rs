@@ -713,7 +713,7 @@ fn windows_beside_optimized_code_count_all_calls() {
             assert_eq!(run(), counted);
             engine.count_calls(false);
             assert_eq!(run(), plain);
-            functions.iter().for_each(|&func| engine.arm(func));
+            functions.iter().for_each(|&func| _ = engine.arm(func));
         }
     });
 }

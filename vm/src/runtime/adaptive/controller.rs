@@ -237,15 +237,13 @@ impl Worker {
         }
     }
 
-    /// Gives up what nothing has run for long, and has calls of the rest noticed from now on.
+    /// Gives up what nothing has run for long.
     fn discard_cold(&mut self, model: &mut Model) {
-        let Some(versions) = self.cold.look(model.ran()) else { return };
-        for (job, was_met) in versions {
-            let is_gone = !was_met && model.can_discard(job) && self.discard(job);
-            if is_gone {
+        let engine = self.engine.inner();
+        let was_called = |job: Job| job.entry == Entry::Start && !engine.arm(job.func);
+        for job in self.cold.look(model.ran(), was_called) {
+            if model.can_discard(job) && self.discard(job) {
                 model.discarded(job);
-            } else if job.entry == Entry::Start {
-                self.engine.inner().arm(job.func);
             }
         }
     }
@@ -287,7 +285,7 @@ impl Worker {
                     let engine = self.engine.inner();
                     _ = engine.install(func, &engine.module().funcs[func], Level::Baseline);
                 }
-                Choice::Armed(func) => self.engine.inner().arm(func),
+                Choice::Armed(func) => _ = self.engine.inner().arm(func),
                 Choice::Discarded => self.cold.jobs().into_iter().for_each(|job| _ = self.discard(job)),
             }
             force.done();
