@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 /// Nanoseconds that a program has run when it is looked at for the first time: before, all that is compiled is new.
 const FIRST: f64 = 5e8;
-/// From one look to the next a program runs so many times as long: the more often, the better known is when code was met last, and the more calls are slow since they are noticed.
+/// At each look the program has run so many times as long as at the one before. With less it is better known when code was met last, but more calls are slow, since they are noticed.
 const STEP: f64 = 1.25;
 /// Code is cold once the program has run so many times as long as when it was met last. With 2, what is called every so many seconds from the start on would be due just when it is called for the second time.
 const PATIENCE: f64 = 3.0;

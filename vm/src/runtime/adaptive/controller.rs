@@ -237,7 +237,7 @@ impl Worker {
         }
     }
 
-    /// Gives up what nothing has run for long.
+    /// Gives up what nothing has run for long. From one look to the next the first call of each function is noticed.
     fn discard_cold(&mut self, model: &mut Model) {
         let engine = self.engine.inner();
         let was_called = |job: Job| job.entry == Entry::Start && !engine.arm(job.func);
