@@ -3,6 +3,8 @@
 //! In: samplers and their drivers (the virtual machine, or a replay) increment fields. Out: sums, and a table for people.
 //! Invariant: counters only grow; those of threads are merged by adding.
 
+use crate::tuning;
+
 /// What a counter is called and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
@@ -63,6 +65,17 @@ counters! {
     repetitions, "repetitions", "samples", "stack walks whose top frame an earlier walk had seen";
 }
 
+impl Counters {
+    /// Relative standard error of a factor that all numbers of calls have in common, and shares do not: where calls were counted in windows of time, how much counting slows down the windows of this program is only known in the mean
+    /// over programs, so what makes up for it is taken to be as uncertain as it is large. 0 where all calls were counted.
+    pub fn scale_error(&self) -> f64 {
+        if self.windows == 0 || self.calls_counted >= self.calls {
+            return 0.0;
+        }
+        (self.calls_corrected as f64 / self.calls as f64).hypot(tuning::WINDOW_SCALE)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +91,16 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn numbers_of_calls_share_an_error_where_windows_stand_for_more_than_they_counted() {
+        let windows =
+            |calls_counted, calls_corrected| Counters { calls: 1000, windows: 7, calls_counted, calls_corrected, ..Counters::default() };
+        assert_eq!(Counters { calls: 1000, ..Counters::default() }.scale_error(), 0.0);
+        assert_eq!(windows(1000, 0).scale_error(), 0.0);
+        assert_eq!(windows(20, 0).scale_error(), tuning::WINDOW_SCALE);
+        let corrected = windows(20, 100).scale_error();
+        assert!((corrected * corrected - 0.01 - tuning::WINDOW_SCALE.powi(2)).abs() < 1e-12, "{corrected}");
     }
 }

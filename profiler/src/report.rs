@@ -5,7 +5,7 @@
 mod hot;
 mod table;
 
-pub use hot::{HotContext, HotEdge, HotFunction, PolymorphicSite, Target};
+pub use hot::{HotContext, HotEdge, HotFunction, PolymorphicSite, Target, Weighed};
 
 use crate::collect::Collected;
 use crate::counters::Counters;
@@ -242,18 +242,17 @@ mod tests {
     fn the_hottest_come_first_with_names_errors_and_shares() {
         let depths: Vec<f64> = (0..20).map(|depth| f64::from(depth % 7)).collect();
         let report = report(&profile([25.0, 75.0], &depths), 1);
-        let [HotEdge { caller: Some(caller), line: 3, callee, weight: 75.0, error: Some(18.75), share: 75.0, samples: 7 }] =
-            report.hottest_edges.as_slice()
-        else {
+        let [HotEdge { caller: Some(caller), line: 3, callee, calls }] = report.hottest_edges.as_slice() else {
             panic!("{:?}", report.hottest_edges)
         };
+        assert_eq!(*calls, Weighed { weight: 75.0, error: Some(18.75), share: 75.0, share_error: Some(18.75), samples: 7 });
         assert_eq!((&*caller.name, caller), ("ma\nin", callee));
         let [hottest] = report.hottest_contexts.as_slice() else { panic!("{:?}", report.hottest_contexts) };
-        assert_eq!((hottest.weight, hottest.frames.len(), hottest.omitted), (6.0, 7, 0), "of equal ones the first");
-        assert_eq!((hottest.error, hottest.samples), (Some(0.75), 6));
+        assert_eq!((hottest.calls.weight, hottest.frames.len(), hottest.omitted), (6.0, 7, 0), "of equal ones the first");
+        assert_eq!((hottest.calls.error, hottest.calls.samples), (Some(0.75), 6));
         let [function] = report.hottest_functions.as_slice() else { panic!("{:?}", report.hottest_functions) };
         assert_eq!(
-            (function.weight, function.error, function.samples, function.edges),
+            (function.calls.weight, function.calls.error, function.calls.samples, function.edges),
             (100.0, Some(21.5), 14, 2),
             "not from the edges' errors"
         );
@@ -270,9 +269,9 @@ mod tests {
         assert!(text.contains("(8 more) → ma\\nin → ma\\nin"), "{text}");
         let row = text.lines().find(|line| line.contains("(8 more)")).expect("the context");
         assert_eq!(
-            row.split_whitespace().take(5).collect::<Vec<_>>(),
-            ["1", "unknown", "100.00", "%", "1"],
-            "calls, error, share, samples"
+            row.split_whitespace().take(6).collect::<Vec<_>>(),
+            ["1", "unknown", "100.00", "%", "unknown", "1"],
+            "calls, error, share, its error, samples"
         );
         for part in
             ["100 calls", "1,234", "bursts-skipped", "CCT, 2,048 bytes, 9 calls dropped", "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)"]

@@ -60,7 +60,8 @@ pub fn covered(sampled: &Profile, exact: &Profile, times: u32) -> Option<f64> {
     };
     let truth: HashMap<_, f64> = exact.dcg().iter().map(|edge| (key(exact, edge.edge), edge.weight * f64::from(times))).collect();
     let stated = sampled.dcg().iter().filter(|edge| edge.samples >= OBSERVED);
-    let stated = stated.filter_map(|edge| Some((edge, edge.error.filter(|&error| error > 0.0)?)));
+    let scale_error = sampled.meta().counters.scale_error();
+    let stated = stated.filter_map(|edge| Some((edge, edge.error.filter(|&error| error > 0.0)?.hypot(scale_error * edge.weight))));
     let is_within = |weight: f64, edge, error| (weight - truth.get(&edge).copied().unwrap_or(0.0)).abs() <= 2.0 * error;
     let within: Vec<bool> = stated.map(|(edge, error)| is_within(edge.weight, key(sampled, edge.edge), error)).collect();
     (!within.is_empty()).then(|| 100.0 * within.iter().filter(|&&within| within).count() as f64 / within.len() as f64)

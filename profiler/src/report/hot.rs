@@ -3,6 +3,8 @@
 //! In: a [`Profile`], errors of sums of its edges. Out: rows of a [`Report`](super::Report).
 
 use crate::collect::SumErrors;
+#[cfg(doc)]
+use crate::counters::Counters;
 use crate::diff::FunctionName;
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
@@ -13,19 +15,29 @@ use serde::Serialize;
 /// Frames that are shown of a context: the innermost.
 const FRAMES: usize = 12;
 
+/// Calls, and how sure their number is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Weighed {
+    /// In calls.
+    pub weight: f64,
+    /// Standard error of the weight, `None` where unknown. What all weights have in common is part of it ([`Counters::scale_error`]).
+    pub error: Option<f64>,
+    /// In percent of all calls.
+    pub share: f64,
+    /// Standard error of the share, in percent of all calls, `None` where unknown. Taken from the weight's, without what all weights have in common: too large for shares of nearly all calls.
+    pub share_error: Option<f64>,
+    /// Observed calls.
+    pub samples: u64,
+}
+
 /// A function and how often it was called, from wherever.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HotFunction {
     /// The function that is called.
     pub function: FunctionName,
-    /// In calls.
-    pub weight: f64,
-    /// Standard error of the weight, `None` where unknown.
-    pub error: Option<f64>,
-    /// In percent of all calls.
-    pub share: f64,
-    /// Observed calls.
-    pub samples: u64,
+    /// Its calls.
+    #[serde(flatten)]
+    pub calls: Weighed,
     /// Edges that lead to it.
     pub edges: usize,
 }
@@ -39,14 +51,9 @@ pub struct HotEdge {
     pub line: u32,
     /// The function that is called.
     pub callee: FunctionName,
-    /// In calls.
-    pub weight: f64,
-    /// Standard error of the weight, `None` where unknown.
-    pub error: Option<f64>,
-    /// In percent of all calls.
-    pub share: f64,
-    /// Observed calls.
-    pub samples: u64,
+    /// Its calls.
+    #[serde(flatten)]
+    pub calls: Weighed,
 }
 
 /// A call site at which more than one function was called.
@@ -56,14 +63,9 @@ pub struct PolymorphicSite {
     pub caller: FunctionName,
     /// Of the call, 0 where unknown.
     pub line: u32,
-    /// In calls.
-    pub weight: f64,
-    /// Standard error of the weight, `None` where unknown.
-    pub error: Option<f64>,
-    /// In percent of all calls.
-    pub share: f64,
-    /// Observed calls.
-    pub samples: u64,
+    /// Its calls.
+    #[serde(flatten)]
+    pub calls: Weighed,
     /// By weight.
     pub targets: Vec<Target>,
 }
@@ -88,14 +90,30 @@ pub struct HotContext {
     pub frames: Vec<FunctionName>,
     /// Frames further out that are not shown.
     pub omitted: usize,
-    /// In calls.
-    pub weight: f64,
-    /// Standard error of the weight, `None` where unknown.
-    pub error: Option<f64>,
-    /// In percent of all calls in contexts.
-    pub share: f64,
-    /// Observed calls.
-    pub samples: u64,
+    /// Its calls, in percent of those that contexts have.
+    #[serde(flatten)]
+    pub calls: Weighed,
+}
+
+/// What the errors of all rows follow from, beside their own.
+#[derive(Clone, Copy)]
+struct Whole {
+    calls: f64,
+    /// Relative standard error of a factor that all weights have.
+    scale_error: f64,
+}
+
+impl Whole {
+    /// `error`: of the weight, if the factor were known.
+    fn part(self, weight: f64, error: Option<f64>, samples: u64) -> Weighed {
+        Weighed {
+            weight,
+            error: error.map(|error| error.hypot(self.scale_error * weight)),
+            share: percent(weight, self.calls),
+            share_error: error.map(|error| percent(error, self.calls)),
+            samples,
+        }
+    }
 }
 
 /// Of several edges together.
@@ -115,30 +133,24 @@ impl Sum {
 }
 
 pub(super) fn functions(profile: &Profile, errors: &SumErrors, most: usize) -> Vec<HotFunction> {
-    let (program, total) = (profile.program(), profile.dcg_total());
+    let (program, whole) = (profile.program(), whole(profile));
     let mut sums: PrimaryMap<FuncId, Sum> = program.functions.values().map(|_| Sum::default()).collect();
     seen(profile).for_each(|edge| sums[program.callee(edge.edge)].add(edge));
     let named = |(function, weight): (FuncId, f64)| HotFunction {
         function: (&program.functions[function]).into(),
-        weight,
-        error: errors.functions[function],
-        share: percent(weight, total),
-        samples: sums[function].samples,
+        calls: whole.part(weight, errors.functions[function], sums[function].samples),
         edges: sums[function].edges,
     };
     hottest(sums.iter().map(|(function, sum)| (function, sum.weight)).collect(), most).into_iter().map(named).collect()
 }
 
 pub(super) fn edges(profile: &Profile, most: usize) -> Vec<HotEdge> {
-    let (program, total) = (profile.program(), profile.dcg_total());
+    let (program, whole) = (profile.program(), whole(profile));
     let named = |&DcgEdge { edge, weight, error, samples }: &DcgEdge| HotEdge {
         caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),
         line: program.edges()[edge].site.expand().map_or(0, |site| program.sites[site].line),
         callee: (&program.functions[program.callee(edge)]).into(),
-        weight,
-        error,
-        share: percent(weight, total),
-        samples,
+        calls: whole.part(weight, error, samples),
     };
     let edges = profile.dcg().iter().map(|edge| (edge, edge.weight)).collect();
     hottest(edges, most).into_iter().map(|(edge, _)| named(edge)).collect()
@@ -160,10 +172,7 @@ pub(super) fn polymorphic_sites(profile: &Profile, errors: &SumErrors, most: usi
         PolymorphicSite {
             caller: (&program.functions[program.sites[site].caller]).into(),
             line: program.sites[site].line,
-            weight,
-            error: errors.sites[site],
-            share: percent(weight, profile.dcg_total()),
-            samples: sum.samples,
+            calls: whole(profile).part(weight, errors.sites[site], sum.samples),
             targets: targets(profile, edges, weight, most),
         }
     };
@@ -178,7 +187,7 @@ fn targets(profile: &Profile, edges: &[&DcgEdge], total: f64, most: usize) -> Ve
 }
 
 pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> Vec<HotContext> {
-    let (own, total) = (contexts.own_weights(), contexts.total());
+    let (own, whole) = (contexts.own_weights(), Whole { calls: contexts.total(), ..whole(profile) });
     let nodes = contexts.nodes().map(|(id, _)| (id, own[id])).collect();
     let named = |(id, weight): (ContextId, f64)| {
         let (frames, omitted) = frames(profile, contexts, id);
@@ -188,7 +197,7 @@ pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> V
             Certainty::Exact => Seen { error: Some(0.0), samples: weight.round() as u64 },
             Certainty::Sampled(seen) => seen[id],
         };
-        HotContext { frames, omitted, weight, error, share: percent(weight, total), samples }
+        HotContext { frames, omitted, calls: whole.part(weight, error, samples) }
     };
     hottest(nodes, most).into_iter().map(named).collect()
 }
@@ -203,6 +212,10 @@ fn frames(profile: &Profile, contexts: &Contexts, id: ContextId) -> (Vec<Functio
     let omitted = path.len().saturating_sub(FRAMES);
     let function = |&id: &ContextId| (&profile.program().functions[profile.function(contexts.node(id).label)]).into();
     (path[omitted..].iter().map(function).collect(), omitted)
+}
+
+fn whole(profile: &Profile) -> Whole {
+    Whole { calls: profile.dcg_total(), scale_error: profile.meta().counters.scale_error() }
 }
 
 /// Edges with calls.

@@ -2,7 +2,7 @@
 //!
 //! In: [`Report`]. Out: text, an edge or a context a line, control characters in names escaped.
 
-use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target};
+use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target, Weighed};
 use crate::counters::Counters;
 use crate::diff::{arrow, printable, text};
 use crate::export::grouped;
@@ -82,9 +82,9 @@ impl Report {
             return Ok(());
         }
         writeln!(f, "\n{WEIGHT}  hottest functions")?;
-        for HotFunction { function, weight, error, share, samples, edges } in &self.hottest_functions {
+        for HotFunction { function, calls, edges } in &self.hottest_functions {
             let places = if *edges == 1 { "1 place".into() } else { format!("{} places", grouped(*edges as u64)) };
-            writeln!(f, "{}  {}, called from {places}", weighed(*weight, *error, *share, *samples), text(function))?;
+            writeln!(f, "{}  {}, called from {places}", weighed(calls), text(function))?;
         }
         Ok(())
     }
@@ -99,11 +99,19 @@ impl Report {
             count => format!("the {count} call sites"),
         };
         writeln!(f, "\n{WEIGHT}  {count} that called more than one function")?;
-        for PolymorphicSite { caller, line, weight, error, share, samples, targets } in &self.polymorphic_sites {
+        for PolymorphicSite { caller, line, calls, targets } in &self.polymorphic_sites {
             let line = if *line > 0 { format!(" line {line}") } else { String::new() };
-            writeln!(f, "{}  {}{line}", weighed(*weight, *error, *share, *samples), text(caller))?;
+            writeln!(f, "{}  {}{line}", weighed(calls), text(caller))?;
             for Target { callee, weight, share, samples } in targets {
-                writeln!(f, "{:>15} {:>13} {share:>7.2} % {:>12}    → {}", rounded(*weight), "of these", grouped(*samples), text(callee))?;
+                writeln!(
+                    f,
+                    "{:>15} {:>13} {share:>7.2} % {:>8} {:>12}    → {}",
+                    rounded(*weight),
+                    "of these",
+                    "",
+                    grouped(*samples),
+                    text(callee)
+                )?;
             }
         }
         Ok(())
@@ -125,8 +133,8 @@ impl Report {
             return Ok(());
         }
         writeln!(f, "\n{WEIGHT}  hottest edges")?;
-        for HotEdge { caller, line, callee, weight, error, share, samples } in &self.hottest_edges {
-            writeln!(f, "{}  {}", weighed(*weight, *error, *share, *samples), arrow(caller.as_ref(), *line, callee))?;
+        for HotEdge { caller, line, callee, calls } in &self.hottest_edges {
+            writeln!(f, "{}  {}", weighed(calls), arrow(caller.as_ref(), *line, callee))?;
         }
         Ok(())
     }
@@ -137,10 +145,10 @@ impl Report {
         }
         let structure = self.contexts.as_ref().map_or(String::new(), |structure| format!(" of the {}", structure.name));
         writeln!(f, "\n{WEIGHT}  hottest contexts{structure}")?;
-        for HotContext { frames, omitted, weight, error, share, samples } in &self.hottest_contexts {
+        for HotContext { frames, omitted, calls } in &self.hottest_contexts {
             let names: Vec<String> = frames.iter().map(|frame| printable(&frame.name)).collect();
             let omitted = if *omitted > 0 { format!("({} more) → ", grouped(*omitted as u64)) } else { String::new() };
-            writeln!(f, "{}  {omitted}{}", weighed(*weight, *error, *share, *samples), names.join(" → "))?;
+            writeln!(f, "{}  {omitted}{}", weighed(calls), names.join(" → "))?;
         }
         Ok(())
     }
@@ -155,11 +163,12 @@ fn write_agreement(of: &str, agreement: &Agreement, f: &mut fmt::Formatter<'_>) 
 }
 
 /// The head of the columns that [`weighed`] fills.
-const WEIGHT: &str = "          calls       ± error     share     observed";
+const WEIGHT: &str = "          calls       ± error     share  ± error     observed";
 
-fn weighed(weight: f64, error: Option<f64>, share: f64, samples: u64) -> String {
-    let error = error.map_or("unknown".into(), rounded);
-    format!("{:>15} {error:>13} {share:>7.2} % {:>12}", rounded(weight), grouped(samples))
+fn weighed(calls: &Weighed) -> String {
+    let error = calls.error.map_or("unknown".into(), rounded);
+    let share_error = calls.share_error.map_or("unknown".into(), |error| format!("{error:.2} %"));
+    format!("{:>15} {error:>13} {:>7.2} % {share_error:>8} {:>12}", rounded(calls.weight), calls.share, grouped(calls.samples))
 }
 
 /// Whole calls.

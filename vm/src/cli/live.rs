@@ -309,7 +309,7 @@ impl Session {
             if counting == Counting::Calls {
                 let corrected = 100.0 * counters.calls_corrected as f64 / counters.calls as f64;
                 notes.push(format!(
-                    "counting slows windows down: {corrected:.1} % of the calls make up for that by what it takes on average, which may be half as much or twice as much here; stated errors leave that out, and it scales all calls of a phase alike"
+                    "counting slows windows down: {corrected:.1} % of the calls make up for that by what it takes on average, and as many more or fewer may be right for this program; errors of calls have that in them, those of shares do not, since it scales all calls of a phase alike"
                 ));
             }
         }
