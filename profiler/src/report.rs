@@ -212,6 +212,10 @@ mod tests {
 
     /// main calls itself, so deep that not all of it can be shown. Weights by edge and by depth.
     fn profile(calls: [f64; 2], depths: &[f64]) -> Profile {
+        profile_of(Meta::default(), calls, depths)
+    }
+
+    fn profile_of(meta: Meta, calls: [f64; 2], depths: &[f64]) -> Profile {
         let mut program = Program::default();
         let main = program.functions.push(Function { name: "ma\nin".into(), file: "a.x".into(), line: 1 });
         let site = program.sites.push(CallSite { caller: main, line: 3 });
@@ -227,7 +231,7 @@ mod tests {
         let contexts = contexts.with_certainty(Certainty::Sampled(seen.collect())).expect("as many as nodes");
         let edge = |(edge, weight): (EdgeId, f64)| DcgEdge { edge, weight, error: Some(weight / 4.0), samples: 7 };
         let edges = [start, again].into_iter().zip(calls).map(edge);
-        Profile::builder(Meta::default(), program).dcg(edges).contexts(contexts).build().expect("a good profile")
+        Profile::builder(meta, program).dcg(edges).contexts(contexts).build().expect("a good profile")
     }
 
     fn report(profile: &Profile, most: usize) -> Report {
@@ -256,6 +260,17 @@ mod tests {
             (100.0, Some(21.5), 14, 2),
             "not from the edges' errors"
         );
+    }
+
+    #[test]
+    fn what_all_weights_have_in_common_is_an_error_of_calls_and_not_of_shares() {
+        let counters = Counters { calls: 100, calls_counted: 10, calls_corrected: 40, windows: 2, ..Counters::default() };
+        let report = report(&profile_of(Meta { counters, ..Meta::default() }, [25.0, 75.0], &[1.0, 6.0]), 1);
+        let (edge, context) = (report.hottest_edges[0].calls, report.hottest_contexts[0].calls);
+        // 0.4 of 75 beside 18.75, and of 6 beside 0.75; what windows are off by besides is small.
+        assert!((edge.error.expect("known") - 30f64.hypot(18.75)).abs() < 0.1, "{edge:?}");
+        assert!((context.error.expect("known") - 2.4f64.hypot(0.75)).abs() < 0.01, "{context:?}");
+        assert_eq!((edge.share_error, context.share_error), (Some(18.75), Some(75.0 / 7.0)));
     }
 
     #[test]
