@@ -105,7 +105,7 @@ knobs! {
     /// What counting a call takes.
     COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: the best fit without a fixed cost of a window to the exact numbers of calls of fifteen samples, baseline tier, in windows of 0.3 ms";
     /// How far windows are off besides, all numbers of calls alike.
-    WINDOW_SCALE: f64 = 0.01, "window-scale", "share of the calls", "ours: of programs whose counting takes next to nothing; of twelve samples all are then within two errors of their exact number of calls";
+    WINDOW_SCALE: f64 = 0.01, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (mandelbrot, bytecode_interpreter: up to 2 percent)";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
     WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
 
