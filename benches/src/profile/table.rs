@@ -33,7 +33,7 @@ pub fn markdown(rows: &[Row]) -> String {
     }
     for at in 0..rows.first().map_or(0, |row| row.cells.len()) {
         _ = write!(text, "\n### By sample: {}\n\n", rows[0].cells[at].mode.title());
-        text += "| sample | s | million calls | contexts | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot CCT of methods | hot DCG (clear) | within 2 errors | disabled % | samples | dropped |\n";
+        text += "| sample | s | million calls, one iteration | contexts | overhead %, 95 % interval | DCG | CCT | CCT of methods | hot CCT (clear) | hot CCT of methods | hot DCG (clear) | within 2 errors | disabled % | samples | dropped |\n";
         text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
         for Row { name, seconds, calls, contexts, cells, .. } in rows {
             let Cell { quality, overhead, .. } = &cells[at];
@@ -52,7 +52,7 @@ fn columns(quality: &Quality) -> String {
 
 /// One line for each sample in each mode.
 pub fn csv(rows: &[Row], tier: &str) -> String {
-    let mut text = "sample,tier,seconds,iterations,calls,contexts,mode,overhead,overhead_low,overhead_high,overhead_of_sums,\
+    let mut text = "sample,tier,seconds,iterations,calls_of_an_iteration,contexts,mode,overhead,overhead_low,overhead_high,overhead_of_sums,\
          dcg_overlap,cct_overlap,cct_of_methods,hot_cct,hot_cct_of_methods,hot_dcg,clear_cct,clear_dcg,within_2_errors,disabled,samples,dropped\n"
         .to_owned();
     for Row { name, iterations, seconds, calls, contexts, cells } in rows {

@@ -411,16 +411,12 @@ impl<'a> Translator<'a, '_> {
     }
 
     /// Where a call has begun: takes it off those that are left.
-    ///
-    /// Load and store at one address become one instruction, if nobody else uses what was loaded. So the sign is loaded again, as a byte, which Cranelift takes for another place: cheaper than to keep the number in a register.
     fn count_call(&mut self, kind: SiteKind) {
         self.mark(kind);
-        let (context, flags) = (self.b.ins().get_pinned_reg(types::I64), MemFlagsData::trusted());
-        let calls = self.b.ins().load(types::I64, flags, context, offset::CALLS_LEFT);
+        let calls = self.load_context(types::I64, offset::CALLS_LEFT);
         let left = self.b.ins().iadd_imm_s(calls, -1);
-        self.b.ins().store(flags, left, context, offset::CALLS_LEFT);
-        let high = self.b.ins().load(types::I8, flags, context, offset::CALLS_LEFT + 7);
-        let seen = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, high, 0);
+        self.store_context(offset::CALLS_LEFT, left);
+        let seen = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
         let on = self.branch_to_cold(seen);
         self.call_stub(Stub::Call, kind);
         self.b.ins().jump(on, &[]);
