@@ -149,6 +149,9 @@ impl<'a> Checker<'a> {
         let (params, ret) = self.signature(fun, class, args, &[]);
         let (wanted, wanted_ret) = self.signature(above, found.class, &found.args.clone(), &[]);
         let (name, owner) = (&self.fun(fun).name.text, &self.class(found.class).name.text);
+        if self.fun(fun).type_params.len() != self.fun(above).type_params.len() {
+            return Some(format!("`{name}` has other type parameters here than in `{owner}`"));
+        }
         if params.len() != wanted.len() {
             return Some(format!("`{name}` takes {} here, and {} in `{owner}`", count(params.len(), "parameter"), wanted.len()));
         }
@@ -261,20 +264,32 @@ impl<'a> Checker<'a> {
         line.into_iter().find_map(|(c, args)| self.class(c).members.get(name).map(|&member| Found { member, class: c, args }))
     }
 
-    /// Methods of a base class must also fit the interfaces that this class adds.
+    /// What stands for a method that the class's line does not have: the default of an interface, if there is one.
+    fn inherited_default(&mut self, line: &[(ClassId, Box<[Ty]>)], name: &str) -> Option<Found> {
+        let all = self.interface_members(line, name);
+        let mut best = self.most_derived(&all).into_iter();
+        best.find(|found| matches!(found.member, Member::Method(fun) if !self.is_abstract(fun)))
+    }
+
+    /// Methods of a base class must also fit the interfaces that this class adds, and defaults all interfaces that have a method of this name.
     fn check_inherited_signatures(&mut self, class: ClassId) {
         if self.class(class).kind == ClassKind::Interface || self.class(class).interfaces.is_empty() {
             return;
         }
         let args = self.own_args(class);
+        let line = self.line(class, &args);
         let mut reported = FxHashSet::default();
         for name in self.names_above(class) {
-            let Some(found) = self.in_line(class, &args, name) else { continue };
-            if found.class == class {
-                continue;
-            }
-            let wanted = self.interface_members(&[(class, args.clone())], name);
-            for above in wanted {
+            let (found, below) = match self.in_line(class, &args, name) {
+                Some(found) if found.class == class => continue,
+                Some(found) => (found, &line[..1]),
+                None => match self.inherited_default(&line, name) {
+                    Some(found) => (found, &line[..]),
+                    None => continue,
+                },
+            };
+            let wanted = self.interface_members(below, name);
+            for above in wanted.into_iter().filter(|above| above.class != found.class) {
                 let problem = match found.member {
                     Member::Method(fun) => self.signature_problem(fun, found.class, &found.args.clone(), &above),
                     Member::Field(_) => Some(format!(
@@ -287,8 +302,9 @@ impl<'a> Checker<'a> {
                     && reported.insert(name)
                 {
                     let place = self.class(class).name.span;
-                    let first = self.member_span(above.class, above.member);
-                    self.report(Diagnostic::new(Code::OverrideMismatch, place, problem).secondary(first, "declared here"));
+                    let (own, first) = (self.member_span(found.class, found.member), self.member_span(above.class, above.member));
+                    let problem = Diagnostic::new(Code::OverrideMismatch, place, problem);
+                    self.report(problem.secondary(own, "what is inherited").secondary(first, "what it must fit"));
                 }
             }
         }
