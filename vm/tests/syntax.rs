@@ -417,6 +417,7 @@ fn the_deepest_tree_is_safe() {
     let accepted = |depth: usize| errors(&format!("let x = {}1{}", "f(".repeat(depth), ")".repeat(depth))).0.is_empty();
     let depth = (1..1000).take_while(|&d| accepted(d)).last().expect("some depth is accepted");
     assert!(depth >= 200, "only {depth} levels");
+    assert_eq!(errors(&format!("fun f() {{ if a {{ }}{} }}", " else if a { }".repeat(490))).0, [], "each `else if` is one level");
     fuzz_one(format!("let x = {}1{}", "f(".repeat(depth), ")".repeat(depth)).as_bytes());
     fuzz_one(format!("let x = {}1{}", "(x => { if a { ".repeat(100), " } })".repeat(100)).as_bytes());
 }

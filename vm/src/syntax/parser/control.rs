@@ -31,9 +31,7 @@ impl Parser<'_> {
 
     fn else_part(&mut self) -> PResult<Else> {
         if self.at(TokenKind::If) {
-            let inner = self.nested(Self::if_expr)?;
-            self.grow()?;
-            return Ok(Else::If(inner));
+            return Ok(Else::If(self.nested(Self::if_expr)?));
         }
         Ok(Else::Block(self.block()?))
     }
