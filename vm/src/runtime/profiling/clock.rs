@@ -36,15 +36,15 @@ pub struct CycleClock {
 impl CycleClock {
     /// The best one that this machine has.
     pub fn new() -> CycleClock {
-        let origin = Instant::now();
         if !tsc::is_invariant() {
             return CycleClock::monotonic();
         }
-        let first = tsc::read();
+        let (first, origin) = tsc::moment();
         while origin.elapsed() < CALIBRATION {
             std::hint::spin_loop();
         }
-        let (cycles, nanos) = (tsc::read().wrapping_sub(first), origin.elapsed().as_nanos().max(1));
+        let (last, end) = tsc::moment();
+        let (cycles, nanos) = (last.wrapping_sub(first), (end - origin).as_nanos().max(1));
         let per_second = u64::try_from(u128::from(cycles) * 1_000_000_000 / nanos).unwrap_or(0);
         match Rate::new(per_second) {
             Some(rate) => CycleClock { source: CycleSource::Tsc, rate, origin },
@@ -91,6 +91,28 @@ pub fn thread_time() -> Duration {
 #[cfg(target_arch = "x86_64")]
 mod tsc {
     use std::arch::x86_64::{__cpuid, _rdtsc};
+    use std::time::{Duration, Instant};
+
+    /// How closely the counter is read to the system's clock: far from it, and the rate is wrong by the time for which the thread was kept from the processor in between.
+    const CLOSE: Duration = Duration::from_micros(1);
+    const TRIES: u32 = 100;
+
+    /// The counter and the time at one moment, as nearly as both can be read.
+    pub fn moment() -> (u64, Instant) {
+        let mut best: Option<(Duration, u64, Instant)> = None;
+        for _ in 0..TRIES {
+            let before = Instant::now();
+            let cycles = read();
+            let took = before.elapsed();
+            if best.is_none_or(|(least, ..)| took < least) {
+                best = Some((took, cycles, before + took / 2));
+            }
+            if took < CLOSE {
+                break;
+            }
+        }
+        best.map(|(_, cycles, at)| (cycles, at)).expect("it was tried")
+    }
 
     pub fn is_invariant() -> bool {
         const POWER: u32 = 0x8000_0007;
@@ -107,6 +129,10 @@ mod tsc {
 mod tsc {
     pub fn is_invariant() -> bool {
         false
+    }
+
+    pub fn moment() -> (u64, std::time::Instant) {
+        (0, std::time::Instant::now())
     }
 
     pub fn read() -> u64 {
