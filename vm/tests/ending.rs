@@ -6,11 +6,16 @@ use std::process::{Child, Command, Stdio};
 
 /// A program in a file of its own; `vm run` on it, streams piped.
 fn start(name: &str, options: &[&str], program: &str) -> Child {
+    start_as("run", name, options, program)
+}
+
+/// The same with another command.
+fn start_as(subcommand: &str, name: &str, options: &[&str], program: &str) -> Child {
     let path = std::env::temp_dir().join(format!("vm-ending-{}-{name}.lang", std::process::id()));
     std::fs::write(&path, program).unwrap();
     let piped = || Stdio::piped();
     let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
-    command.arg("run").args(options).arg(path).stdin(piped()).stdout(piped()).stderr(piped());
+    command.arg(subcommand).args(options).arg(path).stdin(piped()).stdout(piped()).stderr(piped());
     command.spawn().unwrap()
 }
 
@@ -52,6 +57,23 @@ fn threads_that_wait_forever_can_be_interrupted() {
     errors.read_line(&mut String::new()).unwrap();
     interrupt(&child);
     assert_eq!(finish(child).0, Some(130));
+}
+
+/// What would come after the program's run does not.
+#[test]
+#[cfg(feature = "native")]
+fn an_interrupted_run_is_not_checked_and_not_explained() {
+    let program = "fun main() {\n    eprintln(\"ready\")\n    readLine()\n}\n";
+    for (subcommand, options, told) in [("profile", &["--check"][..], "not checked: the program was interrupted"), ("explain", &[], "")] {
+        let mut child = start_as(subcommand, subcommand, options, program);
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "{subcommand}");
+        interrupt(&child);
+        let (code, out, _) = finish(child);
+        assert!(code == Some(130) && out.contains(told) && out.is_empty() == told.is_empty(), "{subcommand}: {code:?} {out}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profil
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
 use profiler::collect::{StructureKind, describe};
+use profiler::counters::Counters;
 use profiler::export::{self, Format};
 #[cfg(feature = "native")]
 use profiler::oracle::Kind;
@@ -58,7 +59,7 @@ pub enum ClockArg {
     /// The time that passes
     #[default]
     Real,
-    /// The calls that a thread makes, 100 million a second: a program with one thread has the same profile in each run
+    /// The calls that a thread makes, 100 million a second: a program with one thread has the same profile in each run, but with --tier adaptive, where it depends on when calls are inlined
     Calls,
 }
 
@@ -291,6 +292,7 @@ impl Session {
         report.organizer = (!ledger.organizer.is_zero()).then_some(ledger.organizer.as_nanos() as f64);
         report.inlined = inlined(&ledger, tier, counting);
         report.notes = self.notes(&ledger, tier, counting);
+        report.notes.extend(unsampled(&counters, profile.dcg_total()));
         Ok(Profiled { profile, report })
     }
 
@@ -334,6 +336,19 @@ impl Session {
     }
 }
 
+/// Where no sample stands for a large part of the calls: very deep stacks are rarely looked at, and of the calls in between it is only known how many there were.
+fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
+    const MUCH: f64 = 0.05;
+    let missing = 1.0 - sampled / counters.calls as f64;
+    (counters.windows > 0 && sampled > 0.0 && missing > MUCH).then(|| {
+        format!(
+            "no sample stands for {:.1} % of the {} calls reckoned from the windows, as where stacks are very deep: numbers of calls and their errors are those of the others (--counting always counts all)",
+            100.0 * missing,
+            counters.calls
+        )
+    })
+}
+
 /// What can be seen of calls that are not counted since they were inlined, where that is so.
 #[cfg(feature = "native")]
 fn inlined(ledger: &Ledger, tier: TierArg, counting: Counting) -> Option<Inlined> {
@@ -359,4 +374,16 @@ pub fn write(profile: &Profile, path: &Path, code: u8) -> u8 {
 pub fn failed(error: impl Display, code: u8) -> u8 {
     let failure = super::text::fail(error);
     if code == 0 { failure } else { code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_windows_for_which_no_sample_stands_are_told() {
+        let told = |windows, sampled| unsampled(&Counters { windows, calls: 1000, ..Counters::default() }, sampled);
+        assert!(told(3, 400.0).is_some_and(|note| note.starts_with("no sample stands for 60.0 % of the 1000 calls")));
+        assert_eq!((told(3, 980.0), told(0, 400.0), told(3, 0.0)), (None, None, None), "few, no windows, no samples at all");
+    }
 }

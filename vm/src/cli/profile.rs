@@ -7,6 +7,7 @@ use super::live::{self, Counting, LiveArgs, Profiled};
 use super::run::{Finished, Refused, Shown, execute};
 use super::sampling::ModeArg;
 use super::text;
+use crate::runtime::End;
 use profiler::diff::{DiffOptions, diff};
 use profiler::profile::Profile;
 use profiler::report::{Accuracy, Report};
@@ -26,13 +27,20 @@ pub fn run(mut args: ProfileArgs) -> u8 {
 /// Gives the exit code: the program's own if that says something.
 fn report(args: &ProfileArgs, finished: Finished) -> u8 {
     let recorded = finished.write_record(&args.run, 0);
-    let Finished { code, stats, profiled, is_in_line, earlier, .. } = finished;
+    let Finished { code, end, stats, profiled, is_in_line, earlier, .. } = finished;
     let Some(Profiled { profile, mut report }) = profiled else { return if code == 0 { recorded } else { code } };
     if args.run.stats {
         text::complain(&stats);
     }
     report.diff = earlier.map(|earlier| diff(&earlier, &profile, &DiffOptions { changes: args.top, ..DiffOptions::default() }));
-    let checked = if args.check { check(&args.run, code, &mut report, &profile) } else { Ok(()) };
+    let checked = match end {
+        End::Interrupted if args.check => {
+            report.notes.push("not checked: the program was interrupted".into());
+            Ok(())
+        }
+        _ if args.check => check(&args.run, code, &mut report, &profile),
+        _ => Ok(()),
+    };
     let start = if is_in_line { "\n" } else { "" };
     let printed = if args.json { text::print(&format!("{start}{}\n", report.to_json())) } else { text::print(&format!("{start}{report}")) };
     let checked = checked.map_or_else(Refused::tell, |()| 0);
@@ -58,6 +66,9 @@ fn exhaustive(args: &RunArgs, profile_inlined: bool, code: u8, report: &mut Repo
     let live = LiveArgs { profile_inlined, ..args.live.exhaustive() };
     let args = quiet(RunArgs { live, ..args.clone() });
     let finished = execute(&args, Shown::Nothing, 0)?;
+    if finished.end == End::Interrupted {
+        return Err(Refused::Interrupted(finished.code));
+    }
     if finished.code != code {
         report.notes.push(format!("the run that it was checked against ended with exit code {}, this one with {code}", finished.code));
     }

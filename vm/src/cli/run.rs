@@ -15,7 +15,7 @@ use super::run_stats::RunStats;
 use super::{live, report, text};
 #[cfg(feature = "native")]
 use crate::runtime::native::NativeEngine;
-use crate::runtime::{Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
+use crate::runtime::{End, Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
 use crate::source::SourceMap;
 #[cfg(feature = "native")]
 use jit::ir::{Block, Function};
@@ -52,6 +52,7 @@ pub fn run(args: RunArgs) -> u8 {
 /// What a program leaves.
 pub struct Finished {
     pub code: u8,
+    pub end: End,
     pub stats: String,
     pub record: RunStats,
     pub profiled: Option<Profiled>,
@@ -85,6 +86,8 @@ pub enum Refused {
     /// Its errors have been printed.
     Shown,
     Because(String),
+    /// It did, and ended with this code, since its user ended it and with it what was to come of it.
+    Interrupted(u8),
 }
 
 impl Refused {
@@ -93,6 +96,7 @@ impl Refused {
         match self {
             Refused::Shown => super::FAILURE,
             Refused::Because(message) => text::fail(message),
+            Refused::Interrupted(code) => code,
         }
     }
 }
@@ -178,7 +182,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     let record = RunStats { optimizer: record.optimizer.or(compiled.map(|compiled| compiled.optimizer_stats())), ..record };
     let is_in_line = shown == Shown::All && runtime.output_ends_in_line();
-    Ok(Finished { code, stats, record, profiled, is_in_line, earlier })
+    Ok(Finished { code, end: status.end, stats, record, profiled, is_in_line, earlier })
 }
 
 /// Whether the optimizer's flags go with the tier, and have what they need.

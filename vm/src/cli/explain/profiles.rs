@@ -10,6 +10,7 @@ use crate::cli::args::{RunArgs, TierArg};
 use crate::cli::live::{self, LiveArgs};
 use crate::cli::run::{Refused, Shown, execute};
 use crate::cli::sampling::ModeArg;
+use crate::runtime::End;
 use profiler::oracle::ProfileView;
 use profiler::profile::Profile;
 use profiler::program::Program;
@@ -93,6 +94,9 @@ fn run(args: &ExplainArgs, live: LiveArgs, shown: Shown, what: &str, notes: &mut
         args: args.args.clone(),
     };
     let finished = execute(&args, shown, 0)?;
+    if finished.end == End::Interrupted {
+        return Err(Refused::Interrupted(finished.code));
+    }
     if finished.code != 0 {
         notes.push(format!("{what} ended with exit code {}", finished.code));
     }
