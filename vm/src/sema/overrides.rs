@@ -220,8 +220,7 @@ impl<'a> Checker<'a> {
                     self.most_derived(&all)
                 }
             };
-            let (defaults, abstracts): (Vec<_>, Vec<_>) =
-                candidates.into_iter().partition(|f| matches!(f.member, Member::Method(m) if !self.is_abstract(m)));
+            let (defaults, abstracts): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|found| self.has_default(found));
             if defaults.len() > 1 {
                 let (a, b) = (&self.class(defaults[0].class).name.text, &self.class(defaults[1].class).name.text);
                 let place = self.class(class).name;
@@ -267,8 +266,11 @@ impl<'a> Checker<'a> {
     /// What stands for a method that the class's line does not have: the default of an interface, if there is one.
     fn inherited_default(&mut self, line: &[(ClassId, Box<[Ty]>)], name: &str) -> Option<Found> {
         let all = self.interface_members(line, name);
-        let mut best = self.most_derived(&all).into_iter();
-        best.find(|found| matches!(found.member, Member::Method(fun) if !self.is_abstract(fun)))
+        self.most_derived(&all).into_iter().find(|found| self.has_default(found))
+    }
+
+    pub fn has_default(&self, found: &Found) -> bool {
+        matches!(found.member, Member::Method(fun) if !self.is_abstract(fun))
     }
 
     /// Methods of a base class must also fit the interfaces that this class adds, and defaults all interfaces that have a method of this name.

@@ -115,7 +115,7 @@ impl<'a> Body<'_, 'a> {
             return self.check_args_anyway(site);
         };
         let args = self.ck.own_args(class);
-        let Some(found) = self.super_member(class, &args, &name.text) else {
+        let Some(found) = self.super_member(class, &args, name) else {
             let class = self.class(class).name;
             self.error(Code::UnknownMember, name.span, format!("nothing above `{}` has a method `{}`", class.text, name.text));
             return self.check_args_anyway(site);
@@ -131,22 +131,33 @@ impl<'a> Body<'_, 'a> {
         self.call_found(this, found, name, Dispatch::Static, site)
     }
 
-    /// A member seen from the base class, or where that has none, from the interfaces.
-    fn super_member(&mut self, class: ClassId, args: &[Ty], name: &str) -> Option<Found> {
-        if !self.library() && name.starts_with("__") {
+    /// A member seen from the base class, or where that has none, from the interfaces: the default that stands for it, of which there must not be several.
+    fn super_member(&mut self, class: ClassId, args: &[Ty], name: &Name) -> Option<Found> {
+        if !self.library() && name.text.starts_with("__") {
             return None;
         }
         let object = self.known.object;
-        let in_base = self.ck.base_of(class, args).and_then(|(c, a)| self.ck.find_member(c, &a, name));
+        let in_base = self.ck.base_of(class, args).and_then(|(c, a)| self.ck.find_member(c, &a, &name.text));
         if in_base
             .as_ref()
             .is_some_and(|f| !matches!(f.member, Member::Method(m) if self.ck.is_abstract(m)) && (f.class != object || class != object))
         {
             return in_base;
         }
-        let from_interfaces = self.ck.interface_members(&[(class, args.into())], name);
-        let best = self.ck.most_derived(&from_interfaces).into_iter().next();
-        best.or(in_base)
+        let from_interfaces = self.ck.interface_members(&[(class, args.into())], &name.text);
+        let best = self.ck.most_derived(&from_interfaces);
+        let mut defaults = best.iter().filter(|found| self.ck.has_default(found));
+        match (defaults.next(), defaults.next()) {
+            (Some(one), Some(other)) => {
+                let (a, b) = (&self.class(one.class).name.text, &self.class(other.class).name.text);
+                let problem =
+                    Diagnostic::new(Code::ConflictingDefaults, name.span, format!("`{}` may be that of `{a}` or of `{b}`", name.text));
+                self.report(problem.hint("`super` cannot choose: write here what the method is to do"));
+                Some(one.clone())
+            }
+            (Some(one), None) => Some(one.clone()),
+            (None, _) => best.into_iter().next().or(in_base),
+        }
     }
 
     pub fn call_fun(&mut self, fun: FunId, site: CallSite<'a>) -> hir::Expr {
