@@ -269,6 +269,7 @@ impl<'a> Checker<'a> {
         self.most_derived(&all).into_iter().find(|found| self.has_default(found))
     }
 
+    /// It is a method that has a body.
     pub fn has_default(&self, found: &Found) -> bool {
         matches!(found.member, Member::Method(fun) if !self.is_abstract(fun))
     }
