@@ -7,11 +7,10 @@
 //!
 //! ```
 //! use profiler::collect::{Collector, Options, StructureKind, Weights};
-//! use profiler::event::Event;
 //! use profiler::ids::ThreadId;
 //! use profiler::profile::Meta;
 //! use profiler::program::{Edge, Function, Program};
-//! use profiler::sample::{Observed, Sample};
+//! use profiler::sample::{BurstEvent, Observed, Sample};
 //!
 //! let mut program = Program::default();
 //! let main = program.functions.push(Function { name: "main".into(), file: "".into(), line: 0 });
@@ -19,7 +18,7 @@
 //!
 //! let mut collector = Collector::new(Options { kind: StructureKind::Cct, weights: Weights::Calls, max_nodes: 1000 })?;
 //! collector.learn(&program)?;
-//! let observed = Observed::Burst(vec![Event::call(start), Event::RETURN]);
+//! let observed = Observed::Burst(vec![BurstEvent::Call(start), BurstEvent::Return]);
 //! collector.add(&Sample { thread: ThreadId::from_u32(0), stack: vec![], observed, weight: 10.0, tick: 1, stands_for: 1.0 });
 //! let profile = collector.profile(Meta::default(), program, 10)?;
 //! assert_eq!((profile.dcg_total(), profile.contexts().map(|contexts| contexts.total())), (10.0, Some(10.0)));
@@ -175,7 +174,7 @@ impl Collector {
     /// Counts what a sample has observed. Takes time for the calls observed, and for the frames that are not those of the thread's sample before (these are only compared).
     pub fn add(&mut self, sample: &Sample) {
         match (self.options.weights, &sample.observed) {
-            (Weights::Exact, Observed::Burst(events)) => self.dcg.run(events),
+            (Weights::Exact, Observed::Burst(events)) => self.dcg.run(events.iter().filter_map(|event| event.counted())),
             _ => self.dcg.add_and_tell(sample, |tick| self.sums.close(tick)),
         }
         match &mut self.contexts {

@@ -37,5 +37,39 @@ pub enum Observed {
     /// The last call on the stack (a stack walk, or a counter-based sample of one call).
     Top,
     /// Each call of a burst, in the context in which it was made. The stack itself counts nothing.
-    Burst(Vec<Event>),
+    Burst(Vec<BurstEvent>),
+}
+
+impl Observed {
+    /// A burst in which nothing was entered unseen.
+    pub fn burst(events: impl IntoIterator<Item = Event>) -> Observed {
+        Observed::Burst(events.into_iter().map(BurstEvent::from).collect())
+    }
+}
+
+/// What happens while a burst lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BurstEvent {
+    /// A call over the edge, which counts.
+    Call(EdgeId),
+    /// The thread is found in a function that was called over the edge, but the call itself was not seen: it counts nothing.
+    Entry(EdgeId),
+    /// The return from the innermost function that was called or entered.
+    Return,
+}
+
+impl BurstEvent {
+    /// The edge of a call that counts.
+    pub fn counted(self) -> Option<EdgeId> {
+        match self {
+            BurstEvent::Call(edge) => Some(edge),
+            BurstEvent::Entry(_) | BurstEvent::Return => None,
+        }
+    }
+}
+
+impl From<Event> for BurstEvent {
+    fn from(event: Event) -> Self {
+        event.edge().map_or(BurstEvent::Return, BurstEvent::Call)
+    }
 }

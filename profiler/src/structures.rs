@@ -15,7 +15,7 @@ pub mod pcct;
 pub(crate) mod reference;
 
 use crate::ids::EdgeId;
-use crate::sample::{Observed, Sample};
+use crate::sample::{BurstEvent, Observed, Sample};
 use cranelift_entity::EntityRef;
 use std::hash::Hash;
 
@@ -54,9 +54,10 @@ pub trait CallStructure {
         }
         let Observed::Burst(events) = &sample.observed else { return };
         for event in events {
-            match event.edge() {
-                Some(edge) => self.call(&mut at, label(edge), sample.weight),
-                None => self.ret(&mut at),
+            match *event {
+                BurstEvent::Call(edge) => self.call(&mut at, label(edge), sample.weight),
+                BurstEvent::Entry(edge) => self.call(&mut at, label(edge), 0.0),
+                BurstEvent::Return => self.ret(&mut at),
             }
         }
     }

@@ -65,7 +65,7 @@ fn a_burst_of_calls_begins_after_the_call_that_notices_the_tick() {
     let [sample] = samples.as_slice() else { panic!("{samples:?}") };
     assert_eq!(sample.stack, [edge(0), edge(1)]);
     let events = [Event::call(edge(2)), Event::RETURN, Event::RETURN, Event::call(edge(3))];
-    assert_eq!(sample.observed, Observed::Burst(events.to_vec()));
+    assert_eq!(sample.observed, Observed::burst(events));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_burst_in_time_takes_what_happens_before_its_end_and_is_cut_by_the_end_of_th
     script.call(0).pass(100).call(1).pass(19).call(2).pass(1).call(3).pass(90).call(4).pass(5).ret();
     let (samples, summary) = samples(stamped(exactly(bursts(Length::Time(Duration::from_nanos(20))), 100), 0), &script.events);
     let [first] = samples.as_slice() else { panic!("{samples:?}") };
-    assert_eq!(first.observed, Observed::Burst(vec![Event::call(edge(2))]), "3 comes as the burst is over");
+    assert_eq!(first.observed, Observed::burst(vec![Event::call(edge(2))]), "3 comes as the burst is over");
     assert_eq!(first.stack, [edge(0), edge(1)]);
     // The second burst begins at 4 and sees only a return: nothing was called in it.
     assert_eq!(summary.counters.samples_empty, 1);
@@ -245,7 +245,7 @@ fn overlap_over_time_and_errors_come_from_the_same_replay() {
         replay.event(thread, event, stamp, &mut |sample: &Sample| {
             found.add(sample);
             let Observed::Burst(events) = &sample.observed else { return };
-            events.iter().filter_map(|event| event.edge()).for_each(|edge| strata.add(sample.thread, sample.tick, edge, sample.weight));
+            events.iter().filter_map(|event| event.counted()).for_each(|edge| strata.add(sample.thread, sample.tick, edge, sample.weight));
         });
         let calls = exact.total() as u64;
         if curve.is_due(calls) {

@@ -66,7 +66,7 @@ impl Toy {
             true => vec![self.start, self.runs[random.below(2) as usize], self.dense],
             false => vec![self.start],
         };
-        Sample { thread: ThreadId::from_u32(0), stack, observed: Observed::Burst(events.collect()), weight: 0.0, tick: 0, stands_for: 1.0 }
+        Sample { thread: ThreadId::from_u32(0), stack, observed: Observed::burst(events), weight: 0.0, tick: 0, stands_for: 1.0 }
     }
 }
 

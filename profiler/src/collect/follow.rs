@@ -5,7 +5,7 @@
 
 use super::spread::{OpenTick, Spread};
 use crate::ids::{EdgeId, ThreadId};
-use crate::sample::{Observed, Sample};
+use crate::sample::{BurstEvent, Observed, Sample};
 use crate::structures::CallStructure;
 use crate::structures::forest::Grown;
 use rustc_hash::FxHashMap;
@@ -99,12 +99,13 @@ impl<C> Place<C> {
             (Observed::Burst(events), _) => {
                 self.go_to(structure, &sample.stack);
                 for event in events {
-                    match event.edge() {
-                        Some(edge) => {
+                    match *event {
+                        BurstEvent::Call(edge) => {
                             self.call(structure, edge, sample.weight);
                             counted(structure, &self.at);
                         }
-                        None => self.ret(structure),
+                        BurstEvent::Entry(edge) => self.call(structure, edge, 0.0),
+                        BurstEvent::Return => self.ret(structure),
                     }
                 }
             }
@@ -194,7 +195,7 @@ mod tests {
         (0..10).for_each(|_| follower.add(&deep));
         let Moves { calls, returns } = follower.structure;
         assert_eq!((calls, returns), (1009, 9), "the top is called again");
-        follower.add(&Sample { observed: Observed::Burst(events("b c .")), ..deep.clone() });
+        follower.add(&Sample { observed: Observed::burst(events("b c .")), ..deep.clone() });
         follower.add(&Sample { stack: [deep.stack.clone(), vec![edge(1), edge(2)]].concat(), ..deep.clone() });
         let Moves { calls, returns } = follower.structure;
         assert_eq!((calls, returns), (1012, 10), "b is open since the burst");

@@ -209,7 +209,7 @@ fn what_found_no_room_is_told() {
 fn a_thread_that_has_ended_leaves_its_counts_only() {
     for kind in KINDS {
         let last = |tick| Sample { tick, ..sample("abce", Observed::Top) };
-        let mut collector = collected(kind, &[sample("abc", Observed::Burst(events("d"))), last(1), last(2)]);
+        let mut collector = collected(kind, &[sample("abc", Observed::burst(events("d"))), last(1), last(2)]);
         let (before, bytes) = (profile(&collector, 3), collector.size().bytes);
         collector.end(ThreadId::from_u32(0));
         assert_eq!(profile(&collector, 3), before);

@@ -11,7 +11,7 @@ use super::Time;
 use crate::counters::Counters;
 use crate::event::Event;
 use crate::ids::{EdgeId, ThreadId};
-use crate::sample::{Moment, Observed, Sample};
+use crate::sample::{BurstEvent, Moment, Observed, Sample};
 use crate::samplers::{Action, Interval, Place, Random, Sampler, Signature, Span, Tick, Wake};
 
 /// When ticks are raised.
@@ -60,7 +60,7 @@ pub(super) struct Thread {
     burst: Option<Burst>,
     /// The sample being made; its memory serves for the next one too.
     sample: Sample,
-    recorded: Vec<Event>,
+    recorded: Vec<BurstEvent>,
     counters: Counters,
     has_begun: bool,
 }
@@ -120,7 +120,7 @@ impl Thread {
         self.calls += 1;
         match &mut self.burst {
             Some(burst) => {
-                self.recorded.push(event);
+                self.recorded.push(BurstEvent::from(event));
                 burst.calls += 1;
                 if matches!(burst.until, Until::Calls(calls) if burst.calls >= calls) {
                     self.end_burst(interval, sink);
@@ -142,7 +142,7 @@ impl Thread {
         }
         self.seen = self.seen.min(self.stack.len());
         if self.burst.is_some() {
-            self.recorded.push(Event::RETURN);
+            self.recorded.push(BurstEvent::Return);
         }
     }
 

@@ -13,7 +13,6 @@ mod tests;
 use super::dropped::Dropped;
 pub use crate::estimate::Estimate;
 use crate::estimate::{Strata, Sums, share};
-use crate::event::Event;
 use crate::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use crate::program::Program;
 use crate::sample::{Observed, Sample};
@@ -89,7 +88,7 @@ impl Dcg {
         match (&sample.observed, sample.stack.last()) {
             (Observed::Top, None) => {}
             (Observed::Top, Some(&edge)) => self.observe(sample, edge),
-            (Observed::Burst(events), _) => events.iter().filter_map(|event| event.edge()).for_each(|edge| self.observe(sample, edge)),
+            (Observed::Burst(events), _) => events.iter().filter_map(|event| event.counted()).for_each(|edge| self.observe(sample, edge)),
         }
     }
 
@@ -102,9 +101,9 @@ impl Dcg {
         }
     }
 
-    /// Counts each call of a trace exactly, as 1.
-    pub fn run(&mut self, events: &[Event]) {
-        events.iter().filter_map(|event| event.edge()).for_each(|edge| self.call(edge, 1.0));
+    /// Counts each call exactly, as 1.
+    pub fn run(&mut self, calls: impl IntoIterator<Item = EdgeId>) {
+        calls.into_iter().for_each(|edge| self.call(edge, 1.0));
     }
 
     /// Adds another graph's weights. Its ticks are other ticks than this one's.

@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::ids::{EdgeId, ThreadId};
-use crate::sample::{Observed, Sample};
+use crate::sample::{BurstEvent, Observed, Sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -34,18 +34,24 @@ pub fn sample(stack: &str, observed: Observed) -> Sample {
 
 /// Counted calls, each with the calls that were open when it was made, itself last.
 pub fn counted(sample: &Sample) -> Vec<Path> {
+    if sample.observed == Observed::Top {
+        return if sample.stack.is_empty() { Vec::new() } else { vec![sample.stack.clone()] };
+    }
+    passed(sample).into_iter().filter_map(|(path, counts)| counts.then_some(path)).collect()
+}
+
+/// Functions called or entered in a burst, each with those that were open and itself last, and whether it counts.
+fn passed(sample: &Sample) -> Vec<(Path, bool)> {
     let mut stack = sample.stack.clone();
-    let Observed::Burst(events) = &sample.observed else {
-        return if stack.is_empty() { Vec::new() } else { vec![stack] };
-    };
     let mut paths = Vec::new();
-    for event in events {
-        match event.edge() {
-            Some(edge) => {
+    let Observed::Burst(events) = &sample.observed else { return paths };
+    for &event in events {
+        match event {
+            BurstEvent::Call(edge) | BurstEvent::Entry(edge) => {
                 stack.push(edge);
-                paths.push(stack.clone());
+                paths.push((stack.clone(), event.counted().is_some()));
             }
-            None => drop(stack.pop()),
+            BurstEvent::Return => drop(stack.pop()),
         }
     }
     paths
@@ -58,6 +64,9 @@ pub fn contexts(samples: &[Sample]) -> BTreeMap<Path, f64> {
         for length in 1..=sample.stack.len() {
             weights.entry(sample.stack[..length].to_vec()).or_default();
         }
+        for (path, _) in passed(sample) {
+            weights.entry(path).or_default();
+        }
         for path in counted(sample) {
             *weights.entry(path).or_default() += sample.weight;
         }
@@ -67,13 +76,21 @@ pub fn contexts(samples: &[Sample]) -> BTreeMap<Path, f64> {
 
 /// Calls of few edges, twice as many as returns: deep enough, and with returns that have no call.
 pub fn any_events() -> impl Strategy<Value = Vec<Event>> {
+    vec(any_event(), 0..80)
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
     let call = (0..6u32).prop_map(|number| Event::call(edge(number)));
-    vec(prop_oneof![2 => call, 1 => Just(Event::RETURN)], 0..80)
+    prop_oneof![2 => call, 1 => Just(Event::RETURN)]
 }
 
 /// Samples of three threads, each thread's in the order of its ticks. Weights are halves, so that sums are exact.
 pub fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
-    let observed = prop_oneof![Just(Observed::Top), any_events().prop_map(Observed::Burst)];
+    let event = (any_event(), any::<bool>()).prop_map(|(event, is_seen)| match BurstEvent::from(event) {
+        BurstEvent::Call(edge) if !is_seen => BurstEvent::Entry(edge),
+        event => event,
+    });
+    let observed = prop_oneof![Just(Observed::Top), vec(event, 0..80).prop_map(Observed::Burst)];
     let stack = vec((0..6u32).prop_map(edge), 0..6);
     let sample = (0..3u32, stack, observed, 1..20u32, 0..2u64);
     vec(sample, 0..12).prop_map(|samples| {
@@ -90,5 +107,5 @@ pub fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
 
 /// The complete trace of a thread, as one sample.
 pub fn trace(events: Vec<Event>) -> Sample {
-    sample("", Observed::Burst(events))
+    sample("", Observed::burst(events))
 }

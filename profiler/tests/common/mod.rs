@@ -123,7 +123,7 @@ impl Edges {
     pub fn add(&mut self, sample: &Sample) {
         match &sample.observed {
             Observed::Top => sample.stack.iter().last().into_iter().for_each(|&edge| self.count(edge, sample.weight)),
-            Observed::Burst(events) => events.iter().filter_map(|event| event.edge()).for_each(|edge| self.count(edge, sample.weight)),
+            Observed::Burst(events) => events.iter().filter_map(|event| event.counted()).for_each(|edge| self.count(edge, sample.weight)),
         }
     }
 

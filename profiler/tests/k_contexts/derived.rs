@@ -105,7 +105,7 @@ proptest! {
         let sample = |observed| Sample { thread: ThreadId::new(0), stack: stack.clone(), observed, weight: 2.5, tick: 0, stands_for: 1.0 };
         let mut ksf = SiblingKsf::new(k, NO_LIMIT).unwrap();
         let mut reference = Reference { k: k as usize, paths: Paths::new() };
-        for sample in [sample(Observed::Top), sample(Observed::Burst(events.clone()))] {
+        for sample in [sample(Observed::Top), sample(Observed::burst(events.clone()))] {
             ksf.add(&sample, trace.function());
             reference.add(&sample, trace.function());
         }

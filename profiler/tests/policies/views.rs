@@ -56,7 +56,7 @@ proptest! {
     fn all_structures_know_the_same_contexts(world in worlds(), seed in any::<u64>()) {
         let mut program = world.program(false);
         let (events, calls) = run(&world, &mut program, seed);
-        let sample = Sample { thread: ThreadId::from_u32(0), stack: vec![], observed: Observed::Burst(events), weight: 1.0, tick: 1, stands_for: 1.0 };
+        let sample = Sample { thread: ThreadId::from_u32(0), stack: vec![], observed: Observed::burst(events), weight: 1.0, tick: 1, stands_for: 1.0 };
         let k = NonZeroU32::new(3).expect("not 0");
         for (kind, reach) in [
             (StructureKind::Cct, 9),

@@ -2,7 +2,7 @@
 
 use super::{CallStructure, CcMap, Cursor};
 use crate::ids::EdgeId;
-use crate::sample::{Observed, Sample};
+use crate::sample::{BurstEvent, Observed, Sample};
 use cranelift_entity::packed_option::PackedOption;
 
 impl CcMap {
@@ -53,9 +53,10 @@ impl CcMap {
             (Observed::Burst(events), _) => {
                 stack.iter().for_each(|&edge| self.call(at, label(edge), 0.0));
                 for event in events {
-                    match event.edge() {
-                        Some(edge) => self.call(at, label(edge), sample.weight),
-                        None => self.ret(at),
+                    match *event {
+                        BurstEvent::Call(edge) => self.call(at, label(edge), sample.weight),
+                        BurstEvent::Entry(edge) => self.call(at, label(edge), 0.0),
+                        BurstEvent::Return => self.ret(at),
                     }
                 }
             }

@@ -101,7 +101,7 @@ fn a_stack_walk_counts_its_top() {
     let mut tree = Cct::new();
     tree.add(&sample("abc", Observed::Top), |edge| edge);
     tree.add(&sample("", Observed::Top), |edge| edge);
-    tree.add(&sample("ab", Observed::Burst(events(". d"))), |edge| edge);
+    tree.add(&sample("ab", Observed::burst(events(". d"))), |edge| edge);
     assert_eq!(weights(&tree), [("a", 0.0), ("ab", 0.0), ("abc", 1.0), ("ad", 1.0)].map(|(text, weight)| (path(text), weight)).into());
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn tick(tick: u64, weight: f64, calls: &str) -> Sample {
-    Sample { tick, weight, ..sample("", Observed::Burst(events(calls))) }
+    Sample { tick, weight, ..sample("", Observed::burst(events(calls))) }
 }
 
 fn graph(samples: &[Sample]) -> Dcg {
@@ -45,7 +45,7 @@ fn errors_by_hand() {
 #[test]
 fn exact_counts_have_no_error() {
     let mut graph = Dcg::new();
-    graph.run(&events("a b . . a"));
+    graph.run(events("a b . . a").iter().filter_map(|event| event.edge()));
     graph.call(edge(1), 3.0);
     assert_eq!(figures(graph.estimate(edge(0))), (2.0, 0.0, 2));
     assert_eq!(figures(graph.estimate(edge(1))), (4.0, 0.0, 2));
@@ -258,9 +258,9 @@ proptest! {
     #[test]
     fn exact_counts_are_the_contexts_weights(trace in any_events()) {
         let mut graph = Dcg::new();
-        graph.run(&trace);
+        graph.run(trace.iter().filter_map(|event| event.edge()));
         let mut weights: BTreeMap<EdgeId, f64> = BTreeMap::new();
-        for (path, weight) in contexts(&[sample("", Observed::Burst(trace))]) {
+        for (path, weight) in contexts(&[sample("", Observed::burst(trace))]) {
             *weights.entry(path[path.len() - 1]).or_default() += weight;
         }
         prop_assert_eq!(graph.by_weight().into_iter().collect::<BTreeMap<_, _>>(), weights);

@@ -165,7 +165,7 @@ mod tests {
         let crate::runtime::profiling::Ledger { program, collector, .. } = &mut *ledger;
         collector.learn(program).unwrap();
         for tick in 0..count / 10 {
-            let observed = Observed::Burst([Event::call(edge), Event::RETURN].repeat(10));
+            let observed = Observed::burst([Event::call(edge), Event::RETURN].repeat(10));
             let thread = ThreadId::from_u32(0);
             collector.add(&Sample { thread, stack: Vec::new(), observed, weight: 5.0, tick: tick + 1, stands_for: 1.0 });
         }

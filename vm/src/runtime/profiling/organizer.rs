@@ -5,9 +5,8 @@
 use super::packet::{Kind, Packet};
 use super::path::{Code, Path, Step};
 use jit::context::CallSeen;
-use profiler::event::Event;
 use profiler::ids::{EdgeId, ThreadId};
-use profiler::sample::{Observed, Sample};
+use profiler::sample::{BurstEvent, Observed, Sample};
 use rustc_hash::FxHashMap;
 
 /// What is known of each thread that hands over packets.
@@ -105,7 +104,7 @@ impl Organizer {
     }
 }
 
-/// A burst of calls, of which the first may be known already. Where the frames in between are not known, a burst is several samples of one tick. Gives how many records were lost.
+/// A burst of calls, of which the first may be known already. Gives how many records were lost.
 fn burst(
     path: &mut Path,
     first: Option<EdgeId>,
@@ -114,50 +113,38 @@ fn burst(
     stacks: &mut Stacks,
     code: &mut impl Code,
 ) -> u64 {
-    let mut events: Vec<Event> = match std::mem::replace(&mut sample.observed, Observed::Top) {
+    let mut events = match std::mem::replace(&mut sample.observed, Observed::Top) {
         Observed::Burst(mut events) => {
             events.clear();
             events
         }
         Observed::Top => Vec::with_capacity(2 * calls.len()),
     };
-    events.extend(first.map(Event::call));
+    events.extend(first.map(BurstEvent::Call));
     let mut lost = 0;
     for &call in calls {
+        let open = path.edges().len();
         let step = path.call(call, code);
         stacks.add(path);
         match step {
-            Step::Call { returns, edge } => {
-                events.extend(std::iter::repeat_n(Event::RETURN, returns));
-                events.push(Event::call(edge));
+            Step::Call { returns, entered } => {
+                let (&called, below) = path.edges().split_last().expect("the call's own edge");
+                events.extend(std::iter::repeat_n(BurstEvent::Return, returns));
+                events.extend(below[below.len() - entered..].iter().map(|&edge| BurstEvent::Entry(edge)));
+                events.push(BurstEvent::Call(called));
             }
-            Step::Jump { edge } => {
-                events = flush(events, sample, code);
-                keep(path, sample);
-                sample.stack.pop();
-                events.push(Event::call(edge));
+            Step::Lost => {
+                events.extend(std::iter::repeat_n(BurstEvent::Return, open));
+                lost += 1;
             }
-            Step::Lost => lost += 1,
         }
     }
-    let events = flush(events, sample, code);
+    let has_seen = !events.is_empty();
     sample.observed = Observed::Burst(events);
-    lost
-}
-
-/// Hands over what was seen so far; gives the list back, empty.
-fn flush(events: Vec<Event>, sample: &mut Sample, code: &mut impl Code) -> Vec<Event> {
-    sample.observed = Observed::Burst(events);
-    if matches!(&sample.observed, Observed::Burst(events) if !events.is_empty()) {
+    if has_seen {
         code.add(sample);
     }
-    match std::mem::replace(&mut sample.observed, Observed::Top) {
-        Observed::Burst(mut events) => {
-            events.clear();
-            events
-        }
-        Observed::Top => Vec::new(),
-    }
+    lost
 }
 
 fn keep(path: &Path, sample: &mut Sample) {

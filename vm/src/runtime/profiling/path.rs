@@ -59,10 +59,8 @@ pub struct Path {
 /// What a record does to the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// So many returns, then a call over the edge.
-    Call { returns: usize, edge: EdgeId },
-    /// As above, but in between frames were entered that were not seen being called: the path is right, and what was before has nothing to do with it.
-    Jump { edge: EdgeId },
+    /// So many returns, then so many inlined functions entered whose calls were not seen, then a call. Their edges are the path's last ones.
+    Call { returns: usize, entered: usize },
     /// The record fits to nothing that is known: the path is empty.
     Lost,
 }
@@ -118,11 +116,11 @@ impl Path {
             let Some(frame) = self.frames.last_mut().filter(|frame| frame.raw.fp == call.fp) else { return self.lost() };
             frame.raw.pc = call.pc;
             let site = callee.chain.get(1).and_then(|caller| caller.1);
-            let left = self.stand_at(&callee.chain[1..], code);
-            return self.enter(site, func, open, left, code);
+            let kept = self.stand_at(&callee.chain[1..], code);
+            return self.enter(site, func, open, kept, code);
         }
-        let (site, left) = match (&caller, self.frames.last_mut()) {
-            (None, _) => (None, Some(self.edges.len())),
+        let (site, kept) = match (&caller, self.frames.last_mut()) {
+            (None, _) => (None, self.edges.len()),
             (Some(caller), Some(frame)) => {
                 frame.raw.pc = call.ret;
                 (caller.chain[0].1, self.stand_at(&caller.chain, code))
@@ -130,36 +128,35 @@ impl Path {
             (Some(_), None) => return self.lost(),
         };
         self.frames.push(Frame { raw: RawFrame { pc: call.pc, fp: call.fp, is_entry: caller.is_none() }, base: self.edges.len() });
-        self.enter(site, func, open, left, code)
+        self.enter(site, func, open, kept, code)
     }
 
-    /// The innermost frame stands in these functions, innermost first. Gives the length of the path before anything was entered without a call; `None` if something was.
-    fn stand_at(&mut self, chain: &[(FuncId, Option<CallSiteId>)], code: &mut impl Code) -> Option<usize> {
+    /// The innermost frame stands in these functions, innermost first. Gives how many edges of the path were there before.
+    fn stand_at(&mut self, chain: &[(FuncId, Option<CallSiteId>)], code: &mut impl Code) -> usize {
         let base = self.frames.last().map_or(0, |frame| frame.base);
         // The frame's own edge stays as it is.
         let mut depth = base + 1;
-        let mut has_entered = false;
+        let mut kept = depth;
         let pairs = chain.iter().rev().zip(chain.iter().rev().skip(1));
         for (caller, inlined) in pairs {
             let edge = code.edge(caller.1, inlined.0);
-            if self.edges.get(depth) != Some(&edge) {
+            if self.edges.get(depth) == Some(&edge) {
+                kept += 1;
+            } else {
                 self.edges.truncate(depth);
                 self.edges.push(edge);
-                has_entered = true;
             }
             depth += 1;
         }
         self.edges.truncate(depth);
-        (!has_entered).then_some(depth)
+        kept
     }
 
-    fn enter(&mut self, site: Option<CallSiteId>, func: FuncId, open: usize, left: Option<usize>, code: &mut impl Code) -> Step {
-        let edge = code.edge(site, func);
-        self.edges.push(edge);
-        match left {
-            Some(left) => Step::Call { returns: open - left, edge },
-            None => Step::Jump { edge },
-        }
+    /// Calls. The path had so many edges that were open at the last record, of which so many were kept.
+    fn enter(&mut self, site: Option<CallSiteId>, func: FuncId, open: usize, kept: usize, code: &mut impl Code) -> Step {
+        let entered = self.edges.len() - kept;
+        self.edges.push(code.edge(site, func));
+        Step::Call { returns: open - kept, entered }
     }
 
     fn lost(&mut self) -> Step {

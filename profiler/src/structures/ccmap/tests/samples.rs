@@ -39,7 +39,7 @@ fn samples(program: &Program, steps: &[Step], ticks: &[bool], burst: usize) -> V
         let seen = std::mem::replace(&mut open, stack.len());
         let observed = match burst {
             0 => Observed::Top,
-            _ => Observed::Burst(events.by_ref().take(burst).map(|(step, _)| apply(&mut stack, &mut open, step)).collect()),
+            _ => Observed::burst(events.by_ref().take(burst).map(|(step, _)| apply(&mut stack, &mut open, step))),
         };
         open = stack.len();
         samples

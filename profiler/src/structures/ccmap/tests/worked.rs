@@ -179,7 +179,7 @@ fn bursts_count_their_calls_only() {
     let stack = letters.stack("AB");
     let events =
         vec![Event::call(letters.edge('B', 'C')), Event::RETURN, Event::RETURN, Event::RETURN, Event::call(letters.edge('E', 'F'))];
-    let sample = Sample { thread: ThreadId::from_u32(0), stack, observed: Observed::Burst(events), weight: 2.5, tick: 0, stands_for: 1.0 };
+    let sample = Sample { thread: ThreadId::from_u32(0), stack, observed: Observed::burst(events), weight: 2.5, tick: 0, stands_for: 1.0 };
     letters.map.add(&sample, |edge| edge);
     letters.map.check().unwrap();
     assert_eq!(letters.context_count("AB"), 0.0);
