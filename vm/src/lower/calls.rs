@@ -28,6 +28,9 @@ impl<'a> FnLower<'_, 'a> {
         {
             let subst: Vec<_> = function.type_params.iter().copied().zip(type_args.iter().copied()).collect();
             let params: Vec<Ty> = function.params.iter().map(|&p| self.cx.substitute(&subst, p)).collect();
+            if natives::takes_null_silently(native) {
+                args.iter().zip(&values).for_each(|(arg, &value)| self.check_not_null(arg, value, at));
+            }
             return self.native_call(native, function, &type_args, &params, &values, at);
         }
         let func = self.cx.function(fun, None, &type_args);

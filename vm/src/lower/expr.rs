@@ -174,6 +174,14 @@ impl<'a> FnLower<'_, 'a> {
         }
     }
 
+    /// A field that has no value yet holds null, whatever its type says.
+    pub(super) fn check_not_null(&mut self, expr: &Expr, value: Value, at: Loc) {
+        let ty = self.ty(expr.ty);
+        if !self.never_null(expr) && self.cx.value_ty(ty) == ir::Ty::Ref {
+            self.op(Op::NullCheck(value), at);
+        }
+    }
+
     fn read_global(&mut self, id: GlobalId, at: Loc) -> Value {
         let global = &self.cx.program.globals[id.index()];
         if let Some(value) = (!global.mutable).then(|| constant(global)).flatten() {
@@ -226,6 +234,8 @@ impl<'a> FnLower<'_, 'a> {
             TyKind::Bool => bool_op(op, a, b),
             TyKind::Int => int_op(op, a, b),
             _ => {
+                self.check_not_null(left, a, at);
+                self.check_not_null(right, b, at);
                 let order = self.value(Op::CallBuiltin { builtin: Builtin::StrCmp, args: [a, b].into_iter().collect() }, at);
                 let zero = self.int(0, at);
                 int_op(op, order, zero)

@@ -47,6 +47,11 @@ pub(super) fn find(name: &str) -> Option<Native> {
     })
 }
 
+/// Whether a null in place of an object shows nowhere: a builtin that cannot throw takes it as an empty text. That nulls are equal is what `==` means.
+pub(super) fn takes_null_silently(native: Native) -> bool {
+    matches!(native, Native::Builtin(builtin) if builtin != Builtin::StrEq && !builtin.signature().may_throw)
+}
+
 fn snake_case(camel: &str) -> String {
     let mut out = String::with_capacity(camel.len() + 4);
     for c in camel.chars() {
