@@ -116,6 +116,26 @@ fn ten_thousand_short_threads() {
 }
 
 #[test]
+fn more_threads_than_there_may_be_are_an_error_that_harms_none() {
+    let main = "fun main() {
+        let gate = Mutex()
+        let threads = List<Thread<Int>>()
+        lock gate {
+            try {
+                while true { threads.add(spawn(() => { lock gate { return 1 } })) }
+            } catch (e: StateError) {
+                println(e.message.startsWith(\"cannot start a thread: \"))
+            }
+        }
+        var sum = 0
+        for thread in threads { sum += thread.join() }
+        println(sum == threads.size() && spawn(() => sum).join() == sum)
+    }";
+    let folder = Folder::with_program("many-threads", main);
+    assert_eq!(folder.run("--tier baseline --profile adaptive"), (Some(0), "true\ntrue\n".into(), String::new()));
+}
+
+#[test]
 fn collections_all_the_time() {
     let main = "
     class Node(let next: Node?, let value: Int)

@@ -74,13 +74,17 @@ impl Threads {
         self.table.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn add(&self) -> ThreadId {
+    /// `None`: there are too many.
+    fn add(&self) -> Option<ThreadId> {
         let mut table = self.lock();
+        if table.others == tuning::MAX_THREADS {
+            return None;
+        }
         table.next += 1;
         table.others += 1;
         let id = table.next;
         table.records.insert(id, Record::default());
-        ThreadId(id)
+        Some(ThreadId(id))
     }
 
     /// The thread is Running.
@@ -134,10 +138,11 @@ impl Threads {
     }
 }
 
-/// Starts a thread that calls the closure. `StateError` if the system has no more threads.
+/// Starts a thread that calls the closure. `StateError` if there are too many, or the system has no more.
 pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
     let runtime = &parent.runtime;
-    let id = runtime.threads.add();
+    let refuse = |cause: &str| Err(errors::throw(parent, runtime.known.state_error, &format!("cannot start a thread: {cause}")));
+    let Some(id) = runtime.threads.add() else { return refuse(&format!("{} are running", tuning::MAX_THREADS)) };
     let thread = Thread::new(runtime.clone(), id);
     thread.start_with(closure);
     // SAFETY: the box is kept until the thread has unregistered itself; the parent is Running.
@@ -154,7 +159,7 @@ pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
         Err((cause, thread)) => {
             runtime.world.unregister_unstarted(&thread);
             runtime.threads.end(id, Ref::NULL);
-            Err(errors::throw(parent, runtime.known.state_error, &format!("cannot start a thread: {cause}")))
+            refuse(&cause.to_string())
         }
     }
 }

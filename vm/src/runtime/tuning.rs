@@ -95,6 +95,9 @@ fn physical_memory() -> usize {
 fn physical_memory() -> usize {
     2 << 30
 }
+/// Threads of a program at a time, besides the main one. A system that still starts more has no memory mappings left for them (Linux: 65,530 in a process; a thread takes four, and two from its end until it is joined), and what fails then is no
+/// error that could be told.
+pub const MAX_THREADS: usize = 10_000;
 /// Between ticks of the adaptive tier: a long loop is noticed within a few milliseconds, and a tick takes a microsecond.
 pub const ADAPTIVE_TICK: Duration = Duration::from_millis(1);
 /// Bytes of code of all kinds above which nothing is compiled anew: half of what there is room for.
