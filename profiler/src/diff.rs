@@ -1,7 +1,7 @@
 //! Two profiles compared: how much they agree, and which edges differ most.
 //!
 //! In: two [`Profile`]s, of one program or of two versions of it. Out: [`Diff`], as data, as a table ([`Display`](std::fmt::Display)) and, with feature `export`, as JSON.
-//! Two runs may number functions differently, so these are matched by name, file and line, call sites by caller and line, edges by call site and callee; what then coincides is added up.
+//! Two runs may number functions differently, so these are matched by name, file and line, call sites by caller and line, edges by call site and callee ([`MatchedBy`]); what then coincides is added up.
 //! Degree of overlap and hot-edge coverage as in PLDI'06 section 3 (for CCTs; here for DCGs too, as in TACO'15 section 5.2), on shares of each profile's own total: runs may differ in length.
 
 mod matching;
@@ -40,6 +40,8 @@ pub struct Diff {
     pub before: Side,
     /// The second.
     pub after: Side,
+    /// What it takes to be the same.
+    pub matched_by: MatchedBy,
     /// Degree of overlap of the DCGs, in percent; `None` where one of them counts no calls.
     pub overlap: Option<f64>,
     /// Of the contexts, where both profiles have the same structure.
@@ -50,6 +52,27 @@ pub struct Diff {
     pub edges: EdgeCounts,
     /// Those whose shares differ most, the largest difference first.
     pub changes: Vec<EdgeChange>,
+}
+
+/// What the same functions and call sites of two profiles have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "export", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+pub enum MatchedBy {
+    /// Functions: name, file and line; call sites: caller and line.
+    Places,
+    /// Names: one of the profiles knows no more. All calls from one function to another are one edge.
+    Names,
+}
+
+impl MatchedBy {
+    fn of(before: &Profile, after: &Profile) -> MatchedBy {
+        let knows_names_alone = |profile: &Profile| {
+            let program = profile.program();
+            let has_place = |function: &Function| !function.file.is_empty() || function.line > 0;
+            !program.functions.is_empty() && !program.functions.values().any(has_place) && program.sites.values().all(|site| site.line == 0)
+        };
+        if knows_names_alone(before) || knows_names_alone(after) { MatchedBy::Names } else { MatchedBy::Places }
+    }
 }
 
 /// One of the two profiles.
@@ -145,7 +168,8 @@ type Weights = SecondaryMap<EdgeId, Weight>;
 
 /// Compares two profiles.
 pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
-    let mut union = Union::default();
+    let matched_by = MatchedBy::of(before, after);
+    let mut union = Union::new(matched_by);
     let (edges_before, edges_after) = (union.edges(before), union.edges(after));
     let weights = [weights(before, &edges_before), weights(after, &edges_after)];
     let pairs = || union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls));
@@ -163,6 +187,7 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     Diff {
         before: Side { title: before.meta().to_string(), calls: before.dcg_total() },
         after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
+        matched_by,
         overlap: overlap(&forth),
         context_overlap: context_overlap(before, after, &mut union, [&edges_before, &edges_after]),
         hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&forth, &back, threshold)).collect(),

@@ -89,7 +89,8 @@ impl Profile {
 
     /// Weight of all edges, in calls.
     pub fn dcg_total(&self) -> f64 {
-        self.dcg.iter().map(|edge| edge.weight).sum()
+        // The sum of nothing is -0.
+        self.dcg.iter().map(|edge| edge.weight).sum::<f64>() + 0.0
     }
 
     /// `None` if the run kept edges only.

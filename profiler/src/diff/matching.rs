@@ -1,16 +1,17 @@
 //! What is the same in two profiles that number differently.
 //!
 //! In: profiles, one after the other. Out: for each, a number in a common [`Program`] for each of its edges, and a number for each of its contexts.
-//! Functions are the same if name, file and line are; call sites if caller and line are; contexts if label and parent are.
+//! Functions are the same if name, file and line are; call sites if caller and line are; contexts if label and parent are. Where one of the profiles knows names alone ([`MatchedBy::Names`]), names are what counts.
 
+use super::MatchedBy;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::profile::{ContextId, Contexts, Label, Profile};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
-#[derive(Default)]
 pub(super) struct Union {
+    by: MatchedBy,
     pub program: Program,
     functions: FxHashMap<(Box<str>, Box<str>, u32), FuncId>,
     sites: FxHashMap<(FuncId, u32), CallSiteId>,
@@ -18,6 +19,16 @@ pub(super) struct Union {
 }
 
 impl Union {
+    pub fn new(by: MatchedBy) -> Union {
+        Union {
+            by,
+            program: Program::default(),
+            functions: FxHashMap::default(),
+            sites: FxHashMap::default(),
+            contexts: FxHashMap::default(),
+        }
+    }
+
     /// For each edge of the profile the edge of the common program. All edges are mapped, those without weight too.
     pub fn edges(&mut self, profile: &Profile) -> SecondaryMap<EdgeId, EdgeId> {
         let program = profile.program();
@@ -60,12 +71,17 @@ impl Union {
 
     fn function(&mut self, function: &Function) -> FuncId {
         let functions = &mut self.program.functions;
-        let Function { name, file, line } = function;
-        *self.functions.entry((name.clone(), file.clone(), *line)).or_insert_with(|| functions.push(function.clone()))
+        let Function { name, file, line } = match self.by {
+            MatchedBy::Places => function.clone(),
+            MatchedBy::Names => Function { name: function.name.clone(), file: "".into(), line: 0 },
+        };
+        let key = (name.clone(), file.clone(), line);
+        *self.functions.entry(key).or_insert_with(|| functions.push(Function { name, file, line }))
     }
 
     fn site(&mut self, caller: FuncId, line: u32) -> CallSiteId {
         let sites = &mut self.program.sites;
+        let line = if self.by == MatchedBy::Names { 0 } else { line };
         *self.sites.entry((caller, line)).or_insert_with(|| sites.push(CallSite { caller, line }))
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! In: [`Diff`]. Out: text, one edge a line, control characters in names escaped.
 
-use super::{Diff, EdgeChange, FunctionName, HotEdgeCoverage};
+use super::{Diff, EdgeChange, FunctionName, HotEdgeCoverage, MatchedBy};
 use std::fmt::{self, Display};
 
 impl Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "before: {} ({:.0} calls)", printable(&self.before.title), self.before.calls)?;
         writeln!(f, "after:  {} ({:.0} calls)", printable(&self.after.title), self.after.calls)?;
+        if self.matched_by == MatchedBy::Names {
+            writeln!(f, "One of them knows functions by their names alone: all calls from one function to another are one edge here.")?;
+        }
         writeln!(f)?;
         writeln!(f, "degree of overlap, edges     {:>9}", percent(self.overlap))?;
         if self.context_overlap.is_some() {

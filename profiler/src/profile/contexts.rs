@@ -254,7 +254,7 @@ impl Contexts {
     /// Calls that all nodes together stand for.
     pub fn total(&self) -> f64 {
         let counts = |node: &&ContextNode| self.structure.nesting() == Nesting::Exclusive || node.parent.is_none();
-        self.nodes.values().filter(counts).map(|node| node.weight).sum()
+        self.nodes.values().filter(counts).map(|node| node.weight).sum::<f64>() + 0.0
     }
 
     /// For each node the calls that no child of it counts too.

@@ -1,7 +1,8 @@
 //! Comparison of profiles that number differently.
 
 use crate::sample::{self, edge, function, site};
-use profiler::diff::{Diff, DiffOptions, EdgeCounts, HotEdgeCoverage, diff};
+use profiler::diff::{Diff, DiffOptions, EdgeCounts, HotEdgeCoverage, MatchedBy, diff};
+use profiler::export::{Format, parse};
 use profiler::profile::{Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::Program;
 
@@ -109,6 +110,21 @@ fn nothing_to_compare_is_no_zero() {
     assert_eq!(diff.edges, EdgeCounts { both: 0, only_before: 0, only_after: 4 });
     assert!(diff.changes.iter().all(|change| change.error.is_none()));
     assert!(diff.to_string().contains("degree of overlap, edges             –"));
+    assert!(diff.to_string().contains("(0 calls)"), "{diff}");
+}
+
+/// Folded stacks have neither files nor lines.
+#[test]
+fn where_one_knows_names_alone_names_are_compared() {
+    let known = profile(&CALLS, None, false);
+    let named = parse(Format::Folded, b"main;f 60\nmain;g 38\nmain;h 2\n").unwrap();
+    for [before, after] in [[&known, &named], [&named, &known]] {
+        let diff = diff(before, after, &DiffOptions::default());
+        assert_eq!((diff.matched_by, diff.overlap, diff.context_overlap), (MatchedBy::Names, Some(100.0), Some(100.0)));
+        assert_eq!(diff.edges, EdgeCounts { both: 3, only_before: 0, only_after: 0 });
+        assert!(diff.changes.is_empty() && diff.to_string().contains("by their names alone"), "{diff}");
+    }
+    assert_eq!(changed().matched_by, MatchedBy::Places);
 }
 
 /// Two sites in one line cannot be told apart by line: they are one edge.
