@@ -253,6 +253,7 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "-o", "no/such/folder.json"], "no/such/folder.json"),
         (&["replay", "run.trace", "--structure", "kccf", "-o", "out.xml"], "another structure"),
         (&["replay", "run.trace", "--profile", "burst", "--stride", "2"], "--profile cbs"),
+        (&["replay", "run.trace", "--profile", "off"], "other than off"),
         (&["replay", "run.trace", "--profile", "cbs", "--stride", "0"], "stride is 0; it must be from 1"),
         (&["replay", "run.trace", "--profile", "cbs", "--interval", "0ms"], "interval"),
         (&["replay", "run.trace", "--profile", "often"], "estimator"),

@@ -127,7 +127,7 @@ impl LiveArgs {
         let options = ProfileOptions {
             parameters: self.parameters(mode, tier)?,
             structure: self.sampling.kind()?,
-            max_nodes: self.sampling.max_nodes,
+            max_nodes: self.sampling.max_nodes(),
             time: match self.clock {
                 ClockArg::Real => Time::Real,
                 ClockArg::Calls => Time::Calls,

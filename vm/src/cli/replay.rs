@@ -35,13 +35,16 @@ pub fn run(args: &ReplayArgs) -> u8 {
 
 fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let mode = args.sampling.profile.unwrap_or(ModeArg::Exhaustive);
+    if mode == ModeArg::Off {
+        return Err("vm replay needs a --profile other than off".into());
+    }
     let preset = if mode == ModeArg::Estimator { args.sampling.estimator(mode.preset()) } else { mode.preset() };
     let parameters = args.sampling.parameters(preset)?;
     let kind = args.sampling.kind()?;
     args.output.as_deref().map_or(Ok(()), |output| Format::of(output).map(drop)).map_err(|error| error.to_string())?;
     let mut source = Source::open(&args.trace)?;
     let options = source.options(parameters, args)?;
-    let collected = collect::Options { kind, weights: Weights::of(&parameters.mode), max_nodes: args.sampling.max_nodes };
+    let collected = collect::Options { kind, weights: Weights::of(&parameters.mode), max_nodes: args.sampling.max_nodes() };
     let mut runs = vec![Run::new(options, collected)?];
     if args.compare == Some(CompareArg::Exhaustive) {
         let exact = Options { parameters: Parameters::exhaustive(), ..options };

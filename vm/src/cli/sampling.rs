@@ -44,15 +44,15 @@ pub struct SamplingArgs {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Where the contexts of calls are kept; the edges of the call graph are counted in any case
-    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
-    pub structure: StructureArg,
+    /// Where the contexts of calls are kept, by default cct; the edges of the call graph are counted in any case
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub structure: Option<StructureArg>,
     /// Calls that contexts of a ksf or kccf reach back, by default 10
     #[arg(long, value_name = "N")]
     pub k: Option<NonZeroU32>,
-    /// Most nodes that the structure may have
-    #[arg(long, value_name = "N", default_value_t = tuning::CONTEXT_NODES)]
-    pub max_nodes: u32,
+    /// Most nodes that the structure may have, by default 16777216
+    #[arg(long, value_name = "N")]
+    pub max_nodes: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -92,12 +92,11 @@ pub enum TriggerArg {
     Calls,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum StructureArg {
     /// Nowhere: only edges are counted
     Dcg,
     /// Calling context tree
-    #[default]
     Cct,
     /// CC-Map
     Ccmap,
@@ -144,7 +143,9 @@ impl SamplingArgs {
             ("--history", self.history.is_some()),
             ("--antibias", self.antibias.is_some()),
             ("--trigger", self.trigger.is_some()),
+            ("--structure", self.structure.is_some()),
             ("--k", self.k.is_some()),
+            ("--max-nodes", self.max_nodes.is_some()),
         ];
         given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
@@ -252,10 +253,15 @@ impl SamplingArgs {
         }
     }
 
+    /// Of the structure.
+    pub fn max_nodes(&self) -> u32 {
+        self.max_nodes.unwrap_or(tuning::CONTEXT_NODES)
+    }
+
     /// Where contexts are kept.
     pub fn kind(&self) -> Result<StructureKind, String> {
         let k = self.k.or(NonZeroU32::new(tuning::K)).unwrap_or(NonZeroU32::MIN);
-        let kind = match self.structure {
+        let kind = match self.structure.unwrap_or(StructureArg::Cct) {
             StructureArg::Ksf => StructureKind::Ksf(k),
             StructureArg::Kccf => StructureKind::Kccf(k),
             _ if self.k.is_some() => return Err("--k goes with --structure ksf and --structure kccf".into()),
@@ -371,7 +377,7 @@ mod tests {
 
     #[test]
     fn k_goes_with_what_has_one() {
-        let kind = |structure, k| SamplingArgs { structure, k: NonZeroU32::new(k), ..SamplingArgs::default() }.kind();
+        let kind = |structure, k| SamplingArgs { structure: Some(structure), k: NonZeroU32::new(k), ..SamplingArgs::default() }.kind();
         assert_eq!(kind(StructureArg::Kccf, 3).ok(), NonZeroU32::new(3).map(StructureKind::Kccf));
         assert_eq!(kind(StructureArg::Ksf, 0).ok(), NonZeroU32::new(tuning::K).map(StructureKind::Ksf));
         assert_eq!(kind(StructureArg::Dcg, 0), Ok(StructureKind::Dcg));
