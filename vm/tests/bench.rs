@@ -416,6 +416,11 @@ fn plans_are_compared() {
     let inlined = [0, 1].map(|at| json["programs"][0]["values"][at]["inlined"].as_f64().unwrap());
     assert!(inlined[0] == 0.0 && inlined[1] > 0.0, "{json}");
 
+    let changed = folder.write("changed.lang", &CALLS.replace("half", "halve"));
+    let (_, errors, _) = measured(&folder, &["--compare", &compare, "--args", "500", "--rounds", "2"], &[&changed]);
+    let stale = |plan: &str| errors.matches(&format!("{plan} is stale")).count();
+    assert_eq!((stale(&some), stale(&none)), (1, 1), "{errors}");
+
     let second = folder.write("second.lang", CALLS);
     for (args, paths, cause) in [
         (vec!["--compare", compare.as_str()], vec![&*file, &*second], "goes with one program"),

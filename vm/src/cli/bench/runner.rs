@@ -5,11 +5,14 @@
 use super::options::Setup;
 use super::programs::Program;
 use crate::cli::run_stats::{IterationStats, RunStats};
+use crate::cli::text;
 use measure::clock::Slices;
 use measure::counters::{self, Counts};
 use measure::process::{self, Run};
 #[cfg(target_os = "linux")]
 use measure::slices::{self, InTurn};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -58,13 +61,15 @@ pub struct Runner<'a> {
     stats: Vec<Temporary>,
     /// Of the program, once it was made.
     profile: Option<Temporary>,
+    /// What runs have warned of and was told.
+    warnings: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Runner<'a> {
     pub fn new(setup: &'a Setup) -> Result<Runner<'a>, String> {
         let vm = std::env::current_exe().map_err(|e| format!("cannot find the program file of this vm: {e}"))?;
         let stats = (0..setup.comparison.values.len()).map(|value| Temporary::new(&format!("stats-{value}"))).collect();
-        Ok(Runner { setup, vm, stats, profile: None })
+        Ok(Runner { setup, vm, stats, profile: None, warnings: RefCell::default() })
     }
 
     /// Makes the profile that later runs of this program decide by, in a run of its own that is not timed. Gives what it printed; `None` if nobody asks a profile.
@@ -162,6 +167,7 @@ impl<'a> Runner<'a> {
             if self.setup.asks_profile(value) { format!("; the profile is of vm run {}", PROFILED.join(" ")) } else { String::new() };
         let hint = format!("hint: the run was {}{profiled}", words(program, flags));
         check(run, &under, &hint)?;
+        self.tell_warnings(&under, run);
         let stats = RunStats::read(&self.stats[value].0)?;
         let (done, asked) = (stats.iterations.len(), self.setup.iterations.get() as usize);
         if done < asked {
@@ -171,6 +177,18 @@ impl<'a> Runner<'a> {
             ));
         }
         Ok(stats)
+    }
+
+    /// Each once: of a plan that fits no more the numbers say little.
+    fn tell_warnings(&self, under: &str, run: &Run) {
+        let errors = String::from_utf8_lossy(&run.stderr);
+        for warning in errors.lines().filter(|line| line.starts_with("warning: ")) {
+            let told = format!("{under}: {warning}\n");
+            if !self.warnings.borrow().contains(&told) {
+                text::complain(&told);
+                self.warnings.borrow_mut().insert(told);
+            }
+        }
     }
 }
 
