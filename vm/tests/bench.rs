@@ -353,6 +353,8 @@ fn a_program_that_fails_is_left_out() {
         errors.contains("ends with tier=baseline ends in iteration 1 of 3: --iterations goes with programs that return from main"),
         "{errors}"
     );
+    let (code, table, errors) = bench(&["--compare", "tier=baseline,opt", "--rounds", "1"], &[&ends]);
+    assert!(code == Some(0) && table.contains("ends"), "once it may: {errors}");
 }
 
 #[test]

@@ -76,6 +76,31 @@ fn an_interrupted_run_is_not_checked_and_not_explained() {
     }
 }
 
+/// In the terminal it was started from, with the run that it has begun.
+#[test]
+#[cfg(feature = "native")]
+fn an_interrupted_bench_leaves_nothing() {
+    use std::os::unix::process::CommandExt;
+    let folder = std::env::temp_dir().join(format!("vm-ending-{}-bench", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("endless.lang");
+    std::fs::write(&file, "fun main() { while true { } }").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+    command.args(["bench", "--compare", "inline=none,static"]).arg(&file).env("TMPDIR", &folder).process_group(0);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let count = || std::fs::read_dir(&folder).unwrap().count();
+    while count() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // SAFETY: sends a signal to the group of a child that has not been waited for.
+    assert_eq!(unsafe { libc::kill(-(child.id() as i32), libc::SIGINT) }, 0);
+    let (code, out, errors) = finish(child);
+    assert_eq!((code, out.as_str()), (Some(130), ""));
+    assert!(errors.ends_with("interrupted\n"), "{errors}");
+    assert_eq!(count(), 1, "the program alone");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_closed_pipe_ends_a_program_quietly() {
     let mut child = start("pipe", &[], "fun main() {\n    while true { println(\"y\") }\n}\n");

@@ -27,7 +27,7 @@ pub use plans::{Compared, PlanPair};
 pub use table::phase_title;
 
 use super::compile::compile;
-use super::text;
+use super::{temporary, text};
 use options::Setup;
 use outcome::{ProgramResult, Report};
 use std::path::Path;
@@ -51,6 +51,7 @@ fn bench(args: &BenchArgs) -> Result<u8, String> {
     if cfg!(debug_assertions) {
         text::complain("warning: this is a debug build of vm, whose times say nothing about a release build\n");
     }
+    temporary::end_when_interrupted();
     let mut results = Vec::new();
     for program in &setup.programs {
         match rounds::measure(&setup, program) {

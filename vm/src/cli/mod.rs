@@ -24,6 +24,7 @@ mod report;
 mod run;
 mod run_stats;
 mod sampling;
+mod temporary;
 mod text;
 mod trace;
 

@@ -1,4 +1,4 @@
-//! SIGINT: ends the program with its output written and exit code 130.
+//! SIGINT: ends the program with its output written and exit code 130, or does what else a command wants to be done.
 //!
 //! The handler only writes a byte to a pipe; a thread that reads it does the rest, as ordinary code. A second SIGINT ends the process at once. Where SIGINT is ignored already (a background job of a shell script), it stays so.
 //! Handlers belong to the process: the two statics here are the runtime's only global state.
@@ -6,13 +6,30 @@
 use super::program::{End, ExitStatus, Runtime};
 use std::sync::Arc;
 
-const INTERRUPTED: ExitStatus = ExitStatus { code: 130, end: End::Interrupted };
+/// The exit code of what SIGINT has ended.
+pub const CODE: u8 = 130;
 
-#[cfg(unix)]
+/// A program that SIGINT ends.
 pub fn watch(runtime: &Arc<Runtime>) {
+    let runtime = Arc::downgrade(runtime);
+    listen(move || {
+        use std::time::Duration;
+        let Some(runtime) = runtime.upgrade() else { return };
+        // Whoever holds the output may be stuck in a write nobody reads.
+        runtime.writers.close_within(Duration::from_millis(500));
+        runtime.writers.error_now("interrupted\n");
+        runtime.end_with(ExitStatus { code: CODE, end: End::Interrupted });
+    });
+}
+
+#[cfg(not(unix))]
+pub fn listen(_: impl FnOnce() + Send + 'static) {}
+
+/// From now on SIGINT does this, and not what it did before.
+#[cfg(unix)]
+pub fn listen(interrupted: impl FnOnce() + Send + 'static) {
     use std::io::Read;
     use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::*};
-    use std::time::Duration;
 
     static PIPE: AtomicI32 = AtomicI32::new(-1);
     static SEEN: AtomicBool = AtomicBool::new(false);
@@ -20,7 +37,7 @@ pub fn watch(runtime: &Arc<Runtime>) {
     extern "C" fn handler(_signal: i32) {
         if SEEN.swap(true, SeqCst) {
             // SAFETY: ends the process without running anything else.
-            unsafe { libc::_exit(i32::from(INTERRUPTED.code)) }
+            unsafe { libc::_exit(i32::from(CODE)) }
         }
         // SAFETY: a write to a pipe is async-signal-safe; the byte is valid for the call.
         unsafe { libc::write(PIPE.load(SeqCst), [0u8].as_ptr().cast(), 1) };
@@ -28,16 +45,10 @@ pub fn watch(runtime: &Arc<Runtime>) {
 
     let Ok((mut reader, writer)) = std::io::pipe() else { return };
     PIPE.store(std::os::fd::IntoRawFd::into_raw_fd(writer), SeqCst);
-    let runtime = Arc::downgrade(runtime);
     let body = move || {
-        if !matches!(reader.read(&mut [0]), Ok(1)) {
-            return;
+        if matches!(reader.read(&mut [0]), Ok(1)) {
+            interrupted();
         }
-        let Some(runtime) = runtime.upgrade() else { return };
-        // Whoever holds the output may be stuck in a write nobody reads.
-        runtime.writers.close_within(Duration::from_millis(500));
-        runtime.writers.error_now("interrupted\n");
-        runtime.end_with(INTERRUPTED);
     };
     // Without the thread the default action is better than a handler that does nothing.
     if std::thread::Builder::new().name("interrupt".into()).stack_size(64 << 10).spawn(body).is_err() {
@@ -56,6 +67,3 @@ pub fn watch(runtime: &Arc<Runtime>) {
         libc::sigaction(libc::SIGINT, &new, std::ptr::null_mut());
     }
 }
-
-#[cfg(not(unix))]
-pub fn watch(_runtime: &Arc<Runtime>) {}

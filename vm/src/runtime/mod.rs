@@ -28,7 +28,7 @@ pub mod recorder;
 
 mod builtins;
 mod input;
-mod interrupt;
+pub mod interrupt;
 mod monitor;
 mod output;
 mod view;

@@ -5,7 +5,9 @@
 use super::options::Setup;
 use super::programs::Program;
 use crate::cli::run_stats::{IterationStats, RunStats};
+use crate::cli::temporary::{self, Temporary};
 use crate::cli::text;
+use crate::runtime::interrupt;
 use measure::clock::Slices;
 use measure::counters::{self, Counts};
 use measure::process::{self, Run};
@@ -57,10 +59,10 @@ const PROFILED: [&str; 2] = ["--tier=baseline", "--profile=adaptive"];
 pub struct Runner<'a> {
     setup: &'a Setup,
     vm: PathBuf,
-    /// By value.
-    stats: Vec<Temporary>,
+    /// Where children write.
+    folder: Temporary,
     /// Of the program, once it was made.
-    profile: Option<Temporary>,
+    profile: Option<PathBuf>,
     /// What runs have warned of and was told.
     warnings: RefCell<BTreeSet<String>>,
 }
@@ -68,8 +70,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub fn new(setup: &'a Setup) -> Result<Runner<'a>, String> {
         let vm = std::env::current_exe().map_err(|e| format!("cannot find the program file of this vm: {e}"))?;
-        let stats = (0..setup.comparison.values.len()).map(|value| Temporary::new(&format!("stats-{value}"))).collect();
-        Ok(Runner { setup, vm, stats, profile: None, warnings: RefCell::default() })
+        Ok(Runner { setup, vm, folder: Temporary::new("bench")?, profile: None, warnings: RefCell::default() })
     }
 
     /// Makes the profile that later runs of this program decide by, in a run of its own that is not timed. Gives what it printed; `None` if nobody asks a profile.
@@ -78,8 +79,8 @@ impl<'a> Runner<'a> {
         if !(0..comparison.values.len()).any(|value| self.setup.asks_profile(value)) {
             return Ok(None);
         }
-        let profile = Temporary::new("profile");
-        let flags = [&PROFILED.map(str::to_owned)[..], &memory[..], &[format!("--profile-out={}", profile.0.display())]].concat();
+        let profile = self.folder.file("profile.json");
+        let flags = [&PROFILED.map(str::to_owned)[..], &memory[..], &[format!("--profile-out={}", profile.display())]].concat();
         let mut command = Command::new(&self.vm);
         command.arg("run").args(&flags).arg("--repeat").arg(self.setup.iterations.to_string());
         command.arg(&program.file).arg("--").args(&program.args);
@@ -145,15 +146,19 @@ impl<'a> Runner<'a> {
         let mut flags = self.setup.flags.clone();
         flags.push(comparison.axis.argument(&comparison.values[value]));
         let profile = self.profile.iter().filter(|_| self.setup.asks_profile(value));
-        flags.extend(profile.map(|profile| format!("--profile-in={}", profile.0.display())));
+        flags.extend(profile.map(|profile| format!("--profile-in={}", profile.display())));
         flags
     }
 
     fn command(&self, program: &Program, value: usize, flags: &[String]) -> Command {
         let mut command = Command::new(&self.vm);
         command.arg("run").args(flags).arg("--repeat").arg(self.setup.iterations.to_string());
-        command.arg("--stats-out").arg(&self.stats[value].0).arg(&program.file).arg("--").args(&program.args);
+        command.arg("--stats-out").arg(self.stats(value)).arg(&program.file).arg("--").args(&program.args);
         command
+    }
+
+    fn stats(&self, value: usize) -> PathBuf {
+        self.folder.file(&format!("stats-{value}.json"))
     }
 
     fn cannot_start(&self, error: &std::io::Error) -> String {
@@ -168,9 +173,10 @@ impl<'a> Runner<'a> {
         let hint = format!("hint: the run was {}{profiled}", words(program, flags));
         check(run, &under, &hint)?;
         self.tell_warnings(&under, run);
-        let stats = RunStats::read(&self.stats[value].0)?;
+        let stats = RunStats::read(&self.stats(value))?;
         let (done, asked) = (stats.iterations.len(), self.setup.iterations.get() as usize);
-        if done < asked {
+        // One that calls exit() has done its work once.
+        if done < asked && asked > 1 {
             return Err(format!(
                 "{under} ends in iteration {} of {asked}: --iterations goes with programs that return from main\n{hint}",
                 done + 1
@@ -211,6 +217,10 @@ fn check(run: &Run, under: &str, hint: &str) -> Result<(), String> {
     if run.status.success() {
         return Ok(());
     }
+    if run.status.code() == Some(interrupt::CODE.into()) {
+        // It was told first.
+        temporary::end();
+    }
     let errors = String::from_utf8_lossy(&run.stderr);
     Err(format!("{under} fails ({}):\n{}\n{hint}", run.status, first_lines(&errors)))
 }
@@ -221,20 +231,4 @@ fn first_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let mark = if lines.len() > MOST { "\n  …" } else { "" };
     lines.iter().take(MOST).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n") + mark
-}
-
-/// Where children write; goes away with the value.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(what: &str) -> Temporary {
-        Temporary(std::env::temp_dir().join(format!("vm-bench-{}-{what}.json", std::process::id())))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What is left in a folder for temporary files does no harm.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

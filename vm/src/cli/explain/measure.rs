@@ -7,6 +7,7 @@ use super::Subject;
 use super::build::Built;
 use super::model::{Benefit, Call};
 use crate::cli::bench::{Compared, PlanPair, name_of, phase_title};
+use crate::cli::temporary::{self, Temporary};
 use crate::cli::text;
 use jit::ir::CallSiteId;
 use jit::opt::Optimized;
@@ -14,7 +15,7 @@ use profiler::ids::FuncId;
 use profiler::oracle::{InlineDecision, Oracle};
 use profiler::plan::{self, About, Held, Outcome, Plan, Reach, Recorder, Toggle};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, most: usize) -> Result<Built, String> {
     let chosen = chosen(&built, most);
@@ -25,8 +26,9 @@ pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, m
     if cfg!(debug_assertions) {
         text::complain("warning: this is a debug build of vm, whose times say nothing about a release build\n");
     }
-    let folder = Folder::new()?;
-    let (one, other) = (folder.path("as-decided.json"), folder.path("otherwise.json"));
+    temporary::end_when_interrupted();
+    let folder = Temporary::new("explain")?;
+    let (one, other) = (folder.file("as-decided.json"), folder.file("otherwise.json"));
     write(subject, subject.oracle, &one)?;
     for (at, &id) in chosen.iter().enumerate() {
         let toggle = &built.toggles[id];
@@ -156,27 +158,5 @@ fn benefit(toggle: &Toggle, compared: Compared, also_changed: Vec<String>) -> Be
         code_bytes,
         code_bytes_otherwise,
         also_changed,
-    }
-}
-
-/// Where plans are; goes away with the value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, String> {
-        let path = std::env::temp_dir().join(format!("vm-explain-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|error| format!("cannot make the folder {}: {error}", path.display()))?;
-        Ok(Folder(path))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in a folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
