@@ -46,16 +46,19 @@ impl<'a> FnLower<'_, 'a> {
         self.op_safe(Op::load_field(field, object), at)
     }
 
-    /// `value!!`
-    pub(super) fn non_null(&mut self, inner: &'a Expr, at: Loc) -> Flow<Value> {
-        let ty = self.ty(inner.ty);
+    /// `value!!`: in generic code it may stay nullable, where a type parameter stands for a nullable type.
+    pub(super) fn non_null(&mut self, expr: &'a Expr, inner: &'a Expr, at: Loc) -> Flow<Value> {
+        let (from, to) = (self.ty(inner.ty), self.ty(expr.ty));
         let value = self.expr(inner)?;
-        if let Some(word) = self.cx.boxed_word(ty) {
+        if let Some(word) = self.cx.boxed_word(from).filter(|&word| word == to) {
             let (_, field) = self.cx.word_box(word);
             return Ok(self.value(Op::load_field(field, value), at));
         }
-        match self.cx.is_nullable(ty) {
-            true => Ok(self.value(Op::NullCheck(value), at)),
+        match self.cx.is_nullable(from) {
+            true => {
+                let value = self.value(Op::NullCheck(value), at);
+                Ok(self.convert(value, from, to, at))
+            }
             false => Ok(value),
         }
     }

@@ -150,7 +150,7 @@ impl<'a> FnLower<'_, 'a> {
                 let value = self.expr(value)?;
                 self.is_instance(value, from, to, at)
             }
-            ExprKind::NonNull(inner) => self.non_null(inner, at)?,
+            ExprKind::NonNull(inner) => self.non_null(expr, inner, at)?,
             ExprKind::Return(value) => return self.return_value(value.as_deref(), at),
             ExprKind::Throw(error) => {
                 let error = self.expr(error)?;

@@ -1,6 +1,6 @@
 //! Which local variables are assigned, where, and whether from a closure: what flow analysis must know before it reads a body.
 //!
-//! In: a body's syntax. Out: for each declared variable (by the position of its name) the positions of its assignments.
+//! In: a body's syntax. Out: for each declared variable (by the position of its name) the positions of its assignments: where their values end, for closures in these are made before.
 //! Invariant: names are resolved with the same scoping as in `body`.
 
 use crate::source::Span;
@@ -87,10 +87,10 @@ impl<'s, 'a> Scan<'s, 'a> {
         }
     }
 
-    fn assign(&mut self, name: &Name) {
+    fn assign(&mut self, name: &Name, value: Span) {
         if let Some(&(position, depth)) = self.scope.get(&*name.text) {
             let entry = self.out.variables.entry(position).or_default();
-            entry.positions.push(name.span.lo);
+            entry.positions.push(value.hi.saturating_sub(1).max(name.span.lo));
             entry.in_closure |= depth != self.closures;
         }
     }
@@ -109,7 +109,7 @@ impl<'s, 'a> Scan<'s, 'a> {
                 self.expr(target);
                 self.expr(value);
                 if let ExprKind::Name(name) = &target.kind {
-                    self.assign(name);
+                    self.assign(name, value.span);
                 }
             }
             StmtKind::Expr(e) => self.expr(e),

@@ -5,7 +5,7 @@ use super::patterns::Coverage;
 use super::{Body, VarKind, Want, expr, stmt};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::flow::State;
-use crate::sema::hir::{self, ExprKind, StmtKind};
+use crate::sema::hir::{self, ExprKind, LocalId, Pattern, StmtKind};
 use crate::sema::show::article;
 use crate::sema::types::Ty;
 use crate::source::Span;
@@ -62,6 +62,7 @@ impl<'a> Body<'_, 'a> {
         if ty == Ty::NEVER {
             return init;
         }
+        let matched = ty;
         let local = self.new_local("", ty, at);
         let mut coverage = Coverage::new(self, ty);
         let mut branches = Vec::new();
@@ -75,7 +76,10 @@ impl<'a> Body<'_, 'a> {
             let branch = self.arm_body(&arm.body, want);
             self.close_scope(mark);
             if let Some(var) = subject_var.filter(|_| checked.takes_null) {
+                // What the arm has done to it is nothing to those that are taken in its place.
+                let after = std::mem::replace(&mut self.state, rest.clone());
                 self.narrow_non_null(&mut rest, var);
+                self.state = after;
             }
             // Nothing fits an arm without patterns: not to be taken for an `else`.
             if !checked.patterns.is_empty() || checked.is_else {
@@ -103,12 +107,20 @@ impl<'a> Body<'_, 'a> {
         };
         let mut arms: Vec<hir::Arm> =
             patterns.into_iter().zip(branches).map(|((patterns, span), branch)| hir::Arm { patterns, body: branch.block, span }).collect();
-        if coverage.by_values()
-            && let Some(last) = arms.last_mut()
-        {
-            last.patterns.clear();
+        if let Some(last) = arms.last_mut().filter(|_| coverage.leaves_nothing()) {
+            self.take_rest(last, local, matched);
         }
         expr(ExprKind::Match { subject: local, init: Box::new(init), arms }, ty, span)
+    }
+
+    /// The last arm takes what the others leave, which is what it tests for, or a null where none was allowed: that of a field without a value yet.
+    fn take_rest(&self, arm: &mut hir::Arm, subject: LocalId, ty: Ty) {
+        if let [Pattern::Is { ty: bound, bind: Some(local) }] = arm.patterns[..] {
+            let read = expr(ExprKind::Local(subject), ty, arm.span);
+            let init = if bound == ty { read } else { expr(ExprKind::Convert(Box::new(read)), bound, arm.span) };
+            arm.body.stmts.insert(0, stmt(StmtKind::Let { local, init }, arm.span));
+        }
+        arm.patterns.clear();
     }
 
     fn arm_body(&mut self, body: &'a ast::ArmBody, want: Want) -> Branch {

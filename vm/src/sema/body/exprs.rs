@@ -224,7 +224,7 @@ impl<'a> Body<'_, 'a> {
         access: impl FnOnce(&mut Self, hir::Expr, Want) -> hir::Expr,
     ) -> hir::Expr {
         let at = receiver.span;
-        let Some(inner) = self.non_null(receiver.ty) else {
+        let Some(inner) = self.without_null(receiver.ty) else {
             self.check_nullable(&receiver, "?.");
             return access(self, receiver, want);
         };
@@ -284,7 +284,7 @@ impl<'a> Body<'_, 'a> {
         if l_ty == Ty::NULL {
             return self.expr(right, want);
         }
-        let Some(inner) = self.non_null(l_ty) else {
+        let Some(inner) = self.without_null(l_ty) else {
             self.check_nullable(&l, "?:");
             let before = self.state.clone();
             self.expr(right, want);

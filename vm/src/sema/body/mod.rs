@@ -235,6 +235,15 @@ impl<'c, 'a> Body<'c, 'a> {
         }
     }
 
+    /// What a value is that is not null, of a type that has null: one that is written so, and a type parameter that may stand for such a one.
+    fn without_null(&mut self, ty: Ty) -> Option<Ty> {
+        let shallow = self.shallow(ty);
+        match self.kind_of(shallow) {
+            TyKind::Param(param) if self.type_params[param.0 as usize].bounds.is_empty() => Some(shallow),
+            _ => self.non_null(shallow),
+        }
+    }
+
     /// The type to which both are assignable, where it is one of them (or its nullable).
     fn join_types(&mut self, a: Ty, b: Ty) -> Option<Ty> {
         let (a, b) = (self.shallow(a), self.shallow(b));

@@ -167,6 +167,11 @@ impl<'a> Body<'_, 'a> {
     /// After a type test that succeeded.
     pub fn narrow_to(&mut self, state: &mut State, var: VarId, target: Ty) {
         let now = self.current_type(var);
+        // What has no null has none either if it is a `T?`.
+        let target = match self.kind_of(now) {
+            TyKind::Class(..) | TyKind::Fun(..) => self.non_null(target).unwrap_or(target),
+            _ => target,
+        };
         let already = now != target && self.relate().assign(now, target);
         if !already && now != target && now != Ty::ERROR && target != Ty::ERROR {
             self.narrow(state, var, target);

@@ -43,9 +43,9 @@ impl Coverage {
         self.has_else || ((self.values || (self.yes && self.no)) && (self.null || !self.nullable))
     }
 
-    /// Complete by constants alone: the last arm takes what is left.
-    pub fn by_values(&self) -> bool {
-        self.complete() && !self.has_else && !self.values
+    /// Complete without an `else`.
+    pub fn leaves_nothing(&self) -> bool {
+        self.complete() && !self.has_else
     }
 
     /// An example of what is not covered.
@@ -73,13 +73,17 @@ impl<'a> Body<'_, 'a> {
         }
         let mut out = ArmPatterns { patterns: Vec::new(), is_else: false, takes_null: false };
         let mut narrowed = Vec::new();
+        let mut names_null = false;
         let alone = arm.patterns.len() == 1;
         for pattern in &arm.patterns {
             let found = self.pattern(pattern, subject, alone, coverage);
             match &found {
                 Checked::Else => out.is_else = true,
-                Checked::Pattern(Pattern::Null) => out.takes_null = true,
-                Checked::Pattern(Pattern::Is { ty, .. }) => narrowed.push(Some(*ty)),
+                Checked::Pattern(Pattern::Null) => names_null = true,
+                Checked::Pattern(Pattern::Is { ty, .. }) => {
+                    out.takes_null |= self.non_null(*ty).is_some();
+                    narrowed.push(Some(*ty));
+                }
                 Checked::Pattern(_) => narrowed.push(None),
                 Checked::Nothing | Checked::Wrong => {}
             }
@@ -87,11 +91,13 @@ impl<'a> Body<'_, 'a> {
                 out.patterns.push(p);
             }
         }
-        if let Some(var) = var.filter(|_| !out.is_else && !out.takes_null) {
+        out.takes_null |= names_null;
+        if let Some(var) = var.filter(|_| !out.is_else && !names_null) {
             let mut state = std::mem::take(&mut self.state);
             match narrowed[..] {
                 [Some(ty)] => self.narrow_to(&mut state, var, ty),
                 [] => {}
+                _ if out.takes_null => {}
                 _ => {
                     self.state = state.clone();
                     self.narrow_non_null(&mut state, var);
