@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
         let args = self.own_args(class);
         if let Some(problem) = self.signature_problem(fun, class, &args, found) {
             let problem = Diagnostic::new(Code::OverrideMismatch, decl.name.span, problem).secondary(first, "declared here");
-            self.report(problem.hint("an override has the same parameter types, and the same result or a subtype"));
+            self.report(problem.hint("an override has the same parameter types, and the same result or a class below it"));
         }
     }
 

@@ -123,9 +123,11 @@ impl<'a> Body<'_, 'a> {
         match (from, target) {
             (Ty::INT, Ty::FLOAT) => Some(match e.kind {
                 ExprKind::Int(n) => format!("write `{n}.0`"),
-                _ => "write `.toFloat()` after it".to_string(),
+                _ => format!("write `.toFloat()` after it{}", in_parentheses(e)),
             }),
-            (Ty::FLOAT, Ty::INT) => Some("write `.toInt()` after it (it truncates), or use `Math.round`, `Math.floor` first".to_string()),
+            (Ty::FLOAT, Ty::INT) => {
+                Some(format!("write `.toInt()` after it{} (it truncates), or use `Math.round`, `Math.floor` first", in_parentheses(e)))
+            }
             (Ty::BOOL, Ty::INT) => Some("write `if … { 1 } else { 0 }`".to_string()),
             (Ty::INT, Ty::BOOL) => Some("compare it: `… != 0`".to_string()),
             (_, t) if t == str => Some("write it as text: `\"${…}\"`".to_string()),
@@ -274,4 +276,9 @@ impl<'a> Body<'_, 'a> {
         let object = self.object_ty();
         Some(if x.is_some() || y.is_some() { self.types.nullable(object) } else { object })
     }
+}
+
+/// A member binds closer than an operator.
+fn in_parentheses(e: &hir::Expr) -> &'static str {
+    if matches!(e.kind, ExprKind::Binary { .. } | ExprKind::Unary { .. }) { ", with parentheses around it" } else { "" }
 }

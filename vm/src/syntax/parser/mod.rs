@@ -180,7 +180,11 @@ impl<'a> Parser<'a> {
     /// Runs `f` one level deeper.
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.too_deep("this code is nested too deeply", "move inner parts into functions or variables of their own"));
+            return Err(self.too_deep(
+                self.cur.span,
+                "this code is nested too deeply",
+                "move inner parts into functions or variables of their own",
+            ));
         }
         let outer = std::mem::take(&mut self.height);
         self.depth += 1;
@@ -195,7 +199,9 @@ impl<'a> Parser<'a> {
         self.height += 1;
         if self.depth + self.height > MAX_DEPTH {
             let hint = "split it with `let`; build long texts with a `StringBuilder`, long lists with a loop or an array";
-            return Err(self.too_deep("this expression has too many parts", hint));
+            // What has just become part of it: the next token may be another statement's.
+            let last = Span::new(self.prev_end.saturating_sub(1), self.prev_end);
+            return Err(self.too_deep(last, "this expression has too many parts", hint));
         }
         Ok(())
     }
@@ -203,8 +209,8 @@ impl<'a> Parser<'a> {
     /// Reports, and gives up the rest of the file: its structure cannot be known without following all of it.
     #[cold]
     #[inline(never)]
-    fn too_deep(&mut self, message: &str, hint: &str) -> Abort {
-        let d = Diagnostic::new(Code::TooDeep, self.cur.span, message).label(format!("more than {MAX_DEPTH} levels")).hint(hint);
+    fn too_deep(&mut self, at: Span, message: &str, hint: &str) -> Abort {
+        let d = Diagnostic::new(Code::TooDeep, at, message).label(format!("more than {MAX_DEPTH} levels")).hint(hint);
         self.report(d);
         self.dead = true;
         self.pos = self.tokens.len() - 1;
