@@ -61,18 +61,24 @@ counters! {
     windows, "windows", "windows", "times in which calls were counted, where they were not counted all the time";
     calls_counted, "calls-counted", "calls", "calls that were counted in windows";
     calls_corrected, "calls-corrected", "calls", "calls among those reckoned that make up for what counting itself takes of a window";
+    time_ran, "time-ran", "ns", "time that threads were on a processor, where calls were counted in windows";
+    time_told, "time-told", "ns", "time that windows stand for: as much, but for threads that end early and are met by chance";
     intervals_missed, "intervals-missed", "intervals", "intervals that ended before the random start of their burst";
     repetitions, "repetitions", "samples", "stack walks whose top frame an earlier walk had seen";
 }
 
 impl Counters {
     /// Relative standard error of a factor that all numbers of calls have in common, and shares do not: where calls were counted in windows of time, how much counting slows down the windows of this program is only known in the mean
-    /// over programs, so what makes up for it is taken to be as uncertain as it is large. 0 where all calls were counted.
+    /// over programs, so what makes up for it is taken to be as uncertain as it is large; a few windows say little of the time between them; and the time that windows stand for may be another than that which threads took. 0 where all calls
+    /// were counted.
     pub fn scale_error(&self) -> f64 {
         if self.windows == 0 || self.calls_counted >= self.calls {
             return 0.0;
         }
-        (self.calls_corrected as f64 / self.calls as f64).hypot(tuning::WINDOW_SCALE)
+        let part = |calls: u64| calls as f64 / self.calls as f64;
+        let of_few = tuning::WINDOW_FEW / self.windows as f64 * (1.0 - part(self.calls_counted));
+        let of_time = if self.time_told > 0 { self.time_ran as f64 / self.time_told as f64 - 1.0 } else { 0.0 };
+        part(self.calls_corrected).hypot(tuning::WINDOW_SCALE).hypot(of_few).hypot(of_time)
     }
 }
 
@@ -99,8 +105,10 @@ mod tests {
             |calls_counted, calls_corrected| Counters { calls: 1000, windows: 7, calls_counted, calls_corrected, ..Counters::default() };
         assert_eq!(Counters { calls: 1000, ..Counters::default() }.scale_error(), 0.0);
         assert_eq!(windows(1000, 0).scale_error(), 0.0);
-        assert_eq!(windows(20, 0).scale_error(), tuning::WINDOW_SCALE);
-        let corrected = windows(20, 100).scale_error();
-        assert!((corrected * corrected - 0.01 - tuning::WINDOW_SCALE.powi(2)).abs() < 1e-12, "{corrected}");
+        let least = tuning::WINDOW_SCALE.powi(2) + (tuning::WINDOW_FEW / 7.0 * 0.98).powi(2);
+        let is = |counters: Counters, squares: f64| (counters.scale_error().powi(2) - squares).abs() < 1e-12;
+        assert!(is(windows(20, 0), least) && is(windows(20, 100), least + 0.01));
+        let timed = |time_told| Counters { time_ran: 1000, time_told, ..windows(20, 0) };
+        assert!(is(timed(1000), least) && is(timed(500), least + 1.0) && is(timed(2000), least + 0.25));
     }
 }

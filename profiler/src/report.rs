@@ -267,9 +267,10 @@ mod tests {
         let counters = Counters { calls: 100, calls_counted: 10, calls_corrected: 40, windows: 2, ..Counters::default() };
         let report = report(&profile_of(Meta { counters, ..Meta::default() }, [25.0, 75.0], &[1.0, 6.0]), 1);
         let (edge, context) = (report.hottest_edges[0].calls, report.hottest_contexts[0].calls);
-        // 0.4 of 75 beside 18.75, and of 6 beside 0.75; what windows are off by besides is small.
-        assert!((edge.error.expect("known") - 30f64.hypot(18.75)).abs() < 0.1, "{edge:?}");
-        assert!((context.error.expect("known") - 2.4f64.hypot(0.75)).abs() < 0.01, "{context:?}");
+        let common = counters.scale_error();
+        assert!(common > 0.4, "what makes up for counting, and more");
+        assert!((edge.error.expect("known") - (75.0 * common).hypot(18.75)).abs() < 1e-9, "{edge:?}");
+        assert!((context.error.expect("known") - (6.0 * common).hypot(0.75)).abs() < 1e-9, "{context:?}");
         assert_eq!((edge.share_error, context.share_error), (Some(18.75), Some(75.0 / 7.0)));
     }
 

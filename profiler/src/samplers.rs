@@ -243,6 +243,14 @@ impl Sampler {
         }
     }
 
+    /// A window begins, before which no calls were counted. When to ask next.
+    pub fn begin_brief_window(&mut self, at: Moment) -> Wake {
+        match &mut self.machine {
+            Machine::Counted(counted) => counted.begin_brief_window(at, &mut self.common.random),
+            _ => Wake::Tick,
+        }
+    }
+
     /// The number that samples taken now carry, for [`Sample::tick`](crate::sample::Sample::tick).
     pub fn tick(&self) -> u64 {
         self.common.tick

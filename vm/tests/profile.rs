@@ -201,11 +201,11 @@ fn a_stale_profile_is_told() {
         folder.write("shapes.lang", SHAPES);
         good("run", &source, &["--profile", "exhaustive", "--profile-out", earlier]);
         let (_, err) = good("run", &source, &["--profile-in", earlier]);
-        assert_eq!(err, "", "{name}: the program is the same");
+        assert!(!err.contains("is stale"), "{name}: the program is the same");
+        assert_eq!(err.contains("says nothing of what to inline"), name.ends_with(".folded"), "{name}: {err}");
         let (out, _) = good("profile", &source, &["--profile", "exhaustive", "--profile-in", earlier]);
         assert!(out.contains("against the earlier profile"), "{name}: {out}");
-        // Folded stacks know neither files nor lines, so that edges cannot be matched.
-        assert_eq!(out.contains("no edge's share changed"), name.ends_with(".json"), "{name}: {out}");
+        assert!(out.contains("no edge's share changed"), "{name}: {out}");
         folder.write("shapes.lang", &SHAPES.replace("small", "square"));
         let (out, err) = good("run", &source, &["--profile-in", earlier]);
         assert_eq!(out, "13000\n");

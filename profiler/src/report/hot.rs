@@ -99,7 +99,7 @@ pub struct HotContext {
 #[derive(Clone, Copy)]
 struct Whole {
     calls: f64,
-    /// Relative standard error of a factor that all weights have.
+    /// Relative standard error of a factor that all weights have, and what is missing of it.
     scale_error: f64,
 }
 
@@ -215,7 +215,10 @@ fn frames(profile: &Profile, contexts: &Contexts, id: ContextId) -> (Vec<Functio
 }
 
 fn whole(profile: &Profile) -> Whole {
-    Whole { calls: profile.dcg_total(), scale_error: profile.meta().counters.scale_error() }
+    let (calls, counters) = (profile.dcg_total(), &profile.meta().counters);
+    // Calls for which no sample stands may be anybody's.
+    let missing = if calls > 0.0 { (counters.calls as f64 / calls - 1.0).max(0.0) } else { 0.0 };
+    Whole { calls, scale_error: counters.scale_error().hypot(missing) }
 }
 
 /// Edges with calls.

@@ -104,6 +104,16 @@ impl Counted {
         EndedWindow { left, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
     }
 
+    /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one.
+    pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
+        self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
+        let most = self.mean.max(self.price);
+        if self.due > at.calls + most {
+            self.due = at.calls + 1 + random.below(most);
+        }
+        Wake::After(self.due.saturating_sub(at.calls).max(1))
+    }
+
     fn stands_for(&mut self, at: Moment) -> u64 {
         match self.ended.replace(at.calls) {
             Some(ended) => at.calls.saturating_sub(ended),
@@ -289,6 +299,21 @@ mod tests {
         assert!((496..=1488).contains(&skip(5000, true)));
         assert!((2496..=7488).contains(&skip(5000, false)));
         assert!((496..=1488).contains(&skip(100, false)));
+    }
+
+    #[test]
+    fn a_brief_window_has_bursts_whatever_the_one_before_was_like() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        counted.end_burst(at(0), 8, &mut common);
+        counted.end_window(at(0), 5_000_000, false, 8, &mut common.random);
+        let Wake::After(next) = counted.begin_brief_window(at(100), &mut common.random) else { panic!("bursts come after calls") };
+        assert!((1..=1000).contains(&next), "{next}");
+        assert_eq!(counted.begin_brief_window(at(100), &mut common.random), Wake::After(next), "that stays as it is");
+        counted.walked(50_000);
+        counted.end_burst(at(200), 8, &mut common);
+        let Wake::After(next) = counted.begin_brief_window(at(300), &mut common.random) else { panic!("bursts come after calls") };
+        assert!(next > 10_000, "its walk is to be paid for: {next}");
     }
 
     #[test]

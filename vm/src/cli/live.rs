@@ -336,13 +336,14 @@ impl Session {
     }
 }
 
-/// Where no sample stands for a large part of the calls: very deep stacks are rarely looked at, and of the calls in between it is only known how many there were.
+/// Where no sample stands for a large part of the calls: very deep stacks are rarely looked at, some threads end before their first burst, and of the calls in between it is only known how many there were.
 fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
     const MUCH: f64 = 0.05;
     let missing = 1.0 - sampled / counters.calls as f64;
-    (counters.windows > 0 && sampled > 0.0 && missing > MUCH).then(|| {
+    (counters.calls > 0 && sampled > 0.0 && missing > MUCH).then(|| {
+        let calls = if counters.windows > 0 { "calls reckoned from the windows" } else { "calls that were counted" };
         format!(
-            "no sample stands for {:.1} % of the {} calls reckoned from the windows, as where stacks are very deep: numbers of calls and their errors are those of the others (--counting always counts all)",
+            "no sample stands for {:.1} % of the {} {calls}, as where stacks are very deep or threads end early: numbers of calls and their errors are those of the others (--profile exhaustive looks at all)",
             100.0 * missing,
             counters.calls
         )
@@ -384,6 +385,7 @@ mod tests {
     fn calls_of_windows_for_which_no_sample_stands_are_told() {
         let told = |windows, sampled| unsampled(&Counters { windows, calls: 1000, ..Counters::default() }, sampled);
         assert!(told(3, 400.0).is_some_and(|note| note.starts_with("no sample stands for 60.0 % of the 1000 calls")));
-        assert_eq!((told(3, 980.0), told(0, 400.0), told(3, 0.0)), (None, None, None), "few, no windows, no samples at all");
+        assert!(told(0, 400.0).is_some_and(|note| note.starts_with("no sample stands for 60.0 % of the 1000 calls that were counted")));
+        assert_eq!((told(3, 980.0), told(3, 0.0)), (None, None), "few, no samples at all");
     }
 }

@@ -92,7 +92,7 @@ impl Policy {
         let kind = args.policy().kind();
         let view = match (args.asks_profile(), profile) {
             (true, None) => return Err(no_profile(args.policy(), file)),
-            (true, Some(profile)) => ProfileView::new(profile, program),
+            (true, Some(profile)) => view(profile, program, warn),
             (false, _) => ProfileView::default(),
         };
         Ok(Policy { oracle: kind.oracle(Arc::new(view)), name: kind.name().into() })
@@ -106,6 +106,18 @@ impl Policy {
         }
         Ok(Policy { oracle: Box::new(PlanOracle::new(&plan, program)), name: plan.about().policy.clone() })
     }
+}
+
+/// What policies ask of a profile. `warn`: where it has nothing to say to them.
+pub fn view(profile: &Profile, program: &Program, warn: bool) -> ProfileView {
+    let sites = &profile.program().sites;
+    if warn && !sites.is_empty() && sites.values().all(|site| site.line == 0) {
+        text::complain(
+            "warning: the earlier profile knows no lines, by which call sites are found again: it says nothing of what to inline\n",
+        );
+        text::complain("hint: folded stacks have none; keep profiles for --inline as .json\n");
+    }
+    ProfileView::new(profile, program)
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, String> {

@@ -42,7 +42,7 @@ impl Profiles {
         {
             return Err(Refused::Shown);
         }
-        let view = ProfileView::new(&profile, program);
+        let view = crate::cli::policy::view(&profile, program, true);
         let total = view.total();
         let line = ProfileLine { description: profile.meta().to_string(), calls: total.weight, samples: total.samples };
         if total.weight <= 0.0 {

@@ -128,6 +128,17 @@ impl Packet {
         }
     }
 
+    /// Multiplies all weights.
+    pub fn weigh(&mut self, factor: f64) {
+        self.samples.iter_mut().for_each(|sample| sample.weight *= factor);
+    }
+
+    /// The samples from this one on were never made.
+    pub fn forget(&mut self, from: usize) {
+        self.samples.truncate(from);
+        self.discard();
+    }
+
     /// All calls that were recorded in samples from this one on get the same weight, and stand for so many calls more together. Says whether there are any.
     ///
     /// Weights from burst to burst depend on where in a window a burst lies: a program that does the same whenever a window begins would show it.
@@ -209,6 +220,18 @@ mod tests {
         burst(&mut packet, Kind::Top, 0, 60.0);
         assert!(packet.even_out(1, 40.0));
         assert_eq!(weights(&packet), [7.0, 20.0, 20.0, 20.0], "140 calls, seven of which were recorded");
+    }
+
+    #[test]
+    fn samples_are_forgotten_with_their_calls() {
+        let mut packet = Packet::new(ThreadId::from_u32(0));
+        burst(&mut packet, Kind::Burst, 5, 7.0);
+        burst(&mut packet, Kind::Burst, 3, 2.0);
+        packet.forget(1);
+        burst(&mut packet, Kind::Burst, 2, 1.0);
+        packet.weigh(3.0);
+        let seen: Vec<_> = packet.samples().map(|(sample, _, calls)| (sample.weight, calls.len())).collect();
+        assert_eq!(seen, [(21.0, 5), (3.0, 2)]);
     }
 
     #[test]

@@ -202,6 +202,15 @@ pub fn is_short(length: u64) -> bool {
     length < tuning::WINDOW_LENGTH / 8
 }
 
+/// A thread has seen so much less of a window than others see, all in nanoseconds of its own time: it noticed the window when that was about to end. (A thread that is blocked most of the time has seen little of windows and little has passed
+/// between them.)
+pub fn says_nothing(before: u64, length: u64, gap: Gap) -> bool {
+    const PART: f64 = 8.0;
+    // Half of the gap is the last window's.
+    let usual = gap.cycles as f64 / gap.lasts.max(1) as f64 / 2.0;
+    !gap.is_none() && is_short(length) && before as f64 > PART * usual * length as f64
+}
+
 /// What a thread has done in a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
@@ -246,6 +255,16 @@ mod tests {
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
         assert!(share(0, window(0, 1_000_000)) >= 1.0, "a window that took no time");
+    }
+
+    #[test]
+    fn a_window_that_was_noticed_at_its_end_says_nothing() {
+        let gap = Gap { cycles: 100_000_000, opened: 0, lasts: 400_000 };
+        let says_nothing = |before, length| says_nothing(before, length, gap);
+        assert!(says_nothing(50_000_000, 2_000) && says_nothing(50_000_000, 0));
+        assert!(!says_nothing(50_000_000, 400_000) && !says_nothing(50_000_000, 100_000));
+        assert!(!says_nothing(250_000, 2_000), "the thread hardly runs at all");
+        assert!(!super::says_nothing(50_000, 2_000, Gap::default()), "all is counted");
     }
 
     #[test]

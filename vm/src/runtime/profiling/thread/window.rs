@@ -54,6 +54,8 @@ pub(super) struct EndedWindow {
     correction: f64,
     /// Of the calls, those for which no sample stands: all, if there is none.
     left: f64,
+    /// Hardly anything was seen in it, so it stands for nothing: the next one does for the time up to here, of so many nanoseconds.
+    unseen: Option<u64>,
 }
 
 impl ThreadProfiler {
@@ -103,6 +105,10 @@ impl ThreadProfiler {
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
         let counted = self.calls(cells);
+        if !gap.is_none() {
+            let next = self.sampler.begin_brief_window(self.at(counted));
+            self.wait(next, counted);
+        }
         self.arm(counted, cells);
         self.window = Some(Window { began: now, at, before, counted, samples: self.packet.len() });
     }
@@ -111,6 +117,9 @@ impl ThreadProfiler {
     fn share_gap(&mut self, now: u64) -> Option<u64> {
         let last = self.last_window?;
         let gap = self.since(last, now);
+        if let Some(unseen) = last.unseen {
+            return Some(gap + unseen);
+        }
         self.extend(last, gap / 2);
         Some((gap / 2).min(gap.saturating_sub(last.ahead)))
     }
@@ -127,6 +136,7 @@ impl ThreadProfiler {
         let more = nanos as f64 / last.nanos;
         self.packet.scale(last.samples, 1.0 + more, last.nanos + nanos as f64);
         self.counters.calls += (last.calls * more) as u64;
+        self.counters.time_told += nanos;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
         if self.packet.even_out(last.samples, self.left) {
             self.left = 0.0;
@@ -147,6 +157,9 @@ impl ThreadProfiler {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
             Seen::Nothing(first) => first.before(counted.length, self.profiler.cycles()),
         };
+        if windows::says_nothing(before.nanos, counted.length, windows.gap()) && matches!(window.before, Seen::Window(_)) {
+            return self.forget_window(window, now, counted, before.nanos);
+        }
         let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
         let correction = counted.correction(before.nanos, stands_for);
         windows.tell_pace(counted);
@@ -159,11 +172,34 @@ impl ThreadProfiler {
         self.window = None;
         self.counters.windows += 1;
         self.counters.calls_counted += counted.calls;
+        self.counters.time_told += before.nanos + counted.length;
         let calls = counted.calls as f64 * stands_for;
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
         let ahead = before.ahead;
-        self.last_window = Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left });
+        self.last_window =
+            Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left, unseen: None });
+    }
+
+    /// A window that was noticed when it was about to end. What it has seen would stand for a thousand times as much, or nothing for all.
+    fn forget_window(&mut self, window: Window, now: u64, counted: Counted, before: u64) {
+        self.packet.forget(window.samples);
+        self.window = None;
+        self.counters.windows += 1;
+        self.counters.calls_counted += counted.calls;
+        let rested = self.profiler.windows().map_or(0, Windows::rested);
+        let (samples, unseen) = (self.packet.len(), Some(before + counted.length));
+        self.last_window =
+            Some(EndedWindow { at: now, rested, samples, nanos: 1.0, ahead: 0, calls: 0.0, correction: 0.0, left: 0.0, unseen });
+    }
+
+    /// What came behind the last window that has seen something is as what was before.
+    fn stand_for_unseen(&mut self, unseen: u64) {
+        let seen = self.nanos(self.born, self.own_time()).saturating_sub(unseen).max(1);
+        let more = unseen as f64 / seen as f64;
+        self.packet.weigh(1.0 + more);
+        self.counters.calls += (self.counters.calls as f64 * more) as u64;
+        self.counters.time_told += unseen;
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -177,16 +213,32 @@ impl ThreadProfiler {
                 // Of another thread nobody knows how much of the window it was on a processor.
                 let now = if is_own { self.own_time() } else { window.began + self.profiler.cycles().saturating_sub(window.at) };
                 self.end_window(window, now, cells);
-                self.last_window.into_iter().for_each(|last| self.extend(last, 0));
+                match self.last_window {
+                    Some(EndedWindow { unseen: Some(unseen), .. }) => self.stand_for_unseen(unseen),
+                    Some(last) => self.extend(last, 0),
+                    None => {}
+                }
             }
             (None, last) => {
                 cells.set_left(self.armed);
                 // What has run since the last window has none of its own.
                 if let Some(last) = last.filter(|_| is_own) {
-                    self.extend(last, self.since(last, self.own_time()));
+                    let behind = self.since(last, self.own_time());
+                    match last.unseen {
+                        Some(unseen) => self.stand_for_unseen(unseen + behind),
+                        None => self.extend(last, behind),
+                    }
                 }
             }
         }
+        self.tell_time(is_own);
+    }
+
+    /// How much the thread has run, beside what windows have told of it.
+    fn tell_time(&mut self, is_own: bool) {
+        let has_rests = self.profiler.options().rest.is_some();
+        let told = self.counters.time_told;
+        self.counters.time_ran += if is_own && !has_rests { self.nanos(self.born, self.own_time()) } else { told };
     }
 
     /// Cycles for which the thread was on a processor, but not here.
