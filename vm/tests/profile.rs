@@ -215,6 +215,10 @@ fn a_stale_profile_is_told() {
         assert!(err.contains("is stale") && err.contains("1 function gone: small"), "{name}: {err}");
     }
     let missing = vm("run", &source, &["--profile-in", "nowhere.json"]);
+    let folder_out = folder.0.join("folder.json");
+    std::fs::create_dir_all(&folder_out).unwrap();
+    let taken = vm("run", &source, &["--profile", "exhaustive", "--profile-out", folder_out.to_str().unwrap()]);
+    assert_eq!((taken.status.code(), taken.stdout.len()), (Some(2), 0), "before it runs: {taken:?}");
     assert_eq!((missing.status.code(), missing.stdout.len()), (Some(2), 0), "{missing:?}");
 }
 

@@ -1,17 +1,21 @@
 //! What is the same in two profiles that number differently.
 //!
 //! In: profiles, one after the other. Out: for each, a number in a common [`Program`] for each of its edges, and a number for each of its contexts.
-//! Functions are the same if name, file and line are; call sites if caller and line are; contexts if label and parent are. Where one of the profiles knows names alone ([`MatchedBy::Names`]), names are what counts.
+//! Functions are the same if name, file and line are, or if one is the other's, moved or from another folder ([`matching`](crate::matching)); call sites if caller and line are, or one is the other's; contexts if label and parent are.
+//! Where one of the profiles knows names alone ([`MatchedBy::Names`]), names are what counts.
 
 use super::MatchedBy;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::matching::Names;
 use crate::profile::{ContextId, Contexts, Label, Profile};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) struct Union {
     by: MatchedBy,
+    /// Of the first profile: what those of others are called there.
+    first: Option<Program>,
     pub program: Program,
     functions: FxHashMap<(Box<str>, Box<str>, u32), FuncId>,
     sites: FxHashMap<(FuncId, u32), CallSiteId>,
@@ -22,6 +26,7 @@ impl Union {
     pub fn new(by: MatchedBy) -> Union {
         Union {
             by,
+            first: None,
             program: Program::default(),
             functions: FxHashMap::default(),
             sites: FxHashMap::default(),
@@ -31,7 +36,7 @@ impl Union {
 
     /// For each edge of the profile the edge of the common program. All edges are mapped, those without weight too.
     pub fn edges(&mut self, profile: &Profile) -> SecondaryMap<EdgeId, EdgeId> {
-        let program = profile.program();
+        let program = self.known_as(profile.program());
         let mut sites: SecondaryMap<CallSiteId, PackedOption<CallSiteId>> = SecondaryMap::new();
         for (id, site) in &program.sites {
             let caller = self.function(&program.functions[site.caller]);
@@ -55,11 +60,12 @@ impl Union {
         mut tell: impl FnMut(ContextId, f64),
     ) {
         let own = contexts.own_weights();
+        let program = self.known_as(profile.program());
         let mut common: SecondaryMap<ContextId, PackedOption<ContextId>> = SecondaryMap::with_capacity(contexts.len());
         for (id, node) in contexts.nodes() {
             let label = match node.label {
                 Label::Edge(edge) => Label::Edge(edges[edge]),
-                Label::Function(function) => Label::Function(self.function(&profile.program().functions[function])),
+                Label::Function(function) => Label::Function(self.function(&program.functions[function])),
             };
             let parent = node.parent.expand().map_or(PackedOption::default(), |parent| common[parent]);
             let next = ContextId::from_u32(self.contexts.len() as u32);
@@ -67,6 +73,28 @@ impl Union {
             common[id] = number.into();
             tell(number, own[id]);
         }
+    }
+
+    /// A program with the names and lines that its functions and call sites have in the first profile's, where they are there. What is exactly there is itself; of what has moved none is taken for another that is there, too.
+    fn known_as(&mut self, program: &Program) -> Program {
+        let Some(first) = &self.first else { return self.first.insert(program.clone()).clone() };
+        let mapping = Names::of(program).find_in(first);
+        let mut known = program.clone();
+        let is_line = |id: FuncId, found: FuncId| first.functions[found].line == program.functions[id].line;
+        let found = |id: FuncId| mapping.function(id);
+        let mut taken: FxHashSet<FuncId> =
+            program.functions.keys().filter_map(|id| found(id).filter(|&found| is_line(id, found))).collect();
+        for (id, function) in &mut known.functions {
+            let Some(there) = found(id).filter(|&there| is_line(id, there) || taken.insert(there)) else { continue };
+            *function = first.functions[there].clone();
+        }
+        for (id, site) in &mut known.sites {
+            let is_known = |there: &CallSiteId| first.functions[first.sites[*there].caller] == known.functions[site.caller];
+            if let Some(there) = mapping.site(id).filter(is_known) {
+                site.line = first.sites[there].line;
+            }
+        }
+        known
     }
 
     fn function(&mut self, function: &Function) -> FuncId {

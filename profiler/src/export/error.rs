@@ -75,6 +75,8 @@ pub enum ReadError {
         /// Entries.
         found: usize,
     },
+    /// Contexts of a file of this version do not say how sure they are, or do where they must not.
+    Certainty(u64),
     /// The edge of this index is the same as an earlier one.
     RepeatedEdge(usize),
     /// A structure of a name that this program does not know, or one without its k or percentage.
@@ -159,6 +161,17 @@ impl fmt::Display for ReadError {
             ReadError::Profile(error) => write!(f, "not a valid profile: {error}"),
             ReadError::Columns { what, expected, found } => {
                 write!(f, "not a valid profile: {found} {what} for {expected} context nodes")
+            }
+            ReadError::Certainty(version) => {
+                write!(
+                    f,
+                    "not a valid profile: contexts of version {version} {}",
+                    if *version == super::json::OLDEST {
+                        "have none of `certainty`, `error` and `samples`"
+                    } else {
+                        "have `certainty`, `error` and `samples`"
+                    }
+                )
             }
             ReadError::RepeatedEdge(at) => write!(f, "not a valid profile: edge {at} is the same as an earlier one"),
             ReadError::Structure(what) => write!(f, "not a valid profile: {what}"),

@@ -10,7 +10,7 @@ use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Seen, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::EntityRef;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::io::Write;
 use std::num::NonZeroU32;
 
@@ -38,7 +38,13 @@ struct File {
     sites: Vec<SitePart>,
     edges: Vec<EdgePart>,
     dcg: Vec<DcgPart>,
+    #[serde(deserialize_with = "nullable")]
     contexts: Option<ContextsPart>,
+}
+
+/// A field that may be null, but has to be there.
+fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(field)
 }
 
 /// Of all weights and errors.
@@ -54,6 +60,7 @@ struct MetaPart {
     program: Box<str>,
     mode: Box<str>,
     parameters: Vec<ParameterPart>,
+    #[serde(deserialize_with = "nullable")]
     seed: Option<u64>,
     clock: Clock,
     duration: u64,
@@ -85,6 +92,7 @@ struct SitePart {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EdgePart {
+    #[serde(deserialize_with = "nullable")]
     site: Option<u32>,
     callee: u32,
 }
@@ -94,6 +102,7 @@ struct EdgePart {
 struct DcgPart {
     edge: u32,
     weight: f64,
+    #[serde(deserialize_with = "nullable")]
     error: Option<f64>,
     samples: u64,
 }
@@ -103,26 +112,25 @@ struct DcgPart {
 #[serde(deny_unknown_fields)]
 struct ContextsPart {
     structure: String,
+    #[serde(deserialize_with = "nullable")]
     k: Option<NonZeroU32>,
+    #[serde(deserialize_with = "nullable")]
     percent: Option<f64>,
     labels: LabelsPart,
     dropped: u64,
     label: Vec<u32>,
     parent: Vec<Option<u32>>,
     weight: Vec<f64>,
-    #[serde(default)]
-    certainty: CertaintyPart,
+    /// This and the next two came with version 2.
+    certainty: Option<CertaintyPart>,
     /// This and the next are columns if `certainty` is `sampled`, else empty.
-    #[serde(default)]
-    error: Vec<Option<f64>>,
-    #[serde(default)]
-    samples: Vec<u64>,
+    error: Option<Vec<Option<f64>>>,
+    samples: Option<Vec<u64>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum CertaintyPart {
-    #[default]
     Unknown,
     Exact,
     Sampled,
@@ -189,13 +197,13 @@ fn contexts_part(contexts: &Contexts) -> ContextsPart {
         label: contexts.nodes().map(|(_, node)| label(node.label)).collect(),
         parent: contexts.nodes().map(|(_, node)| node.parent.expand().map(ContextId::as_u32)).collect(),
         weight: contexts.nodes().map(|(_, node)| node.weight).collect(),
-        certainty: match contexts.certainty() {
+        certainty: Some(match contexts.certainty() {
             Certainty::Unknown => CertaintyPart::Unknown,
             Certainty::Exact => CertaintyPart::Exact,
             Certainty::Sampled(_) => CertaintyPart::Sampled,
-        },
-        error: seen(contexts).map(|seen| seen.error).collect(),
-        samples: seen(contexts).map(|seen| seen.samples).collect(),
+        }),
+        error: Some(seen(contexts).map(|seen| seen.error).collect()),
+        samples: Some(seen(contexts).map(|seen| seen.samples).collect()),
     }
 }
 
@@ -216,7 +224,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
         Some(other) => return Err(ReadError::Version(other)),
         None => return Err(ReadError::NotAProfile),
     }
-    let File { format: _, version: _, unit: Unit::Calls, meta, functions, sites, edges, dcg, contexts } = serde_json::from_str(text)?;
+    let File { format: _, version, unit: Unit::Calls, meta, functions, sites, edges, dcg, contexts } = serde_json::from_str(text)?;
     let mut program = Program::default();
     program.functions = functions.into_iter().map(|FunctionPart { name, file, line }| Function { name, file, line }).collect();
     for SitePart { caller, line } in sites {
@@ -236,7 +244,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
         Ok(DcgEdge { edge, weight, error, samples })
     });
     let dcg = dcg.collect::<Result<Vec<_>, ReadError>>()?;
-    let contexts = contexts.map(|part| read_contexts(part, &program)).transpose()?;
+    let contexts = contexts.map(|part| read_contexts(part, version, &program)).transpose()?;
     let mut builder = Profile::builder(read_meta(meta), program).dcg(dcg);
     if let Some(contexts) = contexts {
         builder = builder.contexts(contexts);
@@ -263,14 +271,19 @@ fn read_meta(part: MetaPart) -> Meta {
     }
 }
 
-fn read_contexts(part: ContextsPart, program: &Program) -> Result<Contexts, ReadError> {
+fn read_contexts(part: ContextsPart, version: u64, program: &Program) -> Result<Contexts, ReadError> {
+    let (certainty, error, samples) = match (part.certainty, part.error, part.samples) {
+        (Some(certainty), Some(error), Some(samples)) if version > OLDEST => (certainty, error, samples),
+        (None, None, None) if version == OLDEST => (CertaintyPart::Unknown, Vec::new(), Vec::new()),
+        _ => return Err(ReadError::Certainty(version)),
+    };
     let expected = part.label.len();
-    let seen = if part.certainty == CertaintyPart::Sampled { expected } else { 0 };
+    let seen = if certainty == CertaintyPart::Sampled { expected } else { 0 };
     for (what, expected, found) in [
         ("parents", expected, part.parent.len()),
         ("weights", expected, part.weight.len()),
-        ("errors", seen, part.error.len()),
-        ("numbers of samples", seen, part.samples.len()),
+        ("errors", seen, error.len()),
+        ("numbers of samples", seen, samples.len()),
     ] {
         if found != expected {
             return Err(ReadError::Columns { what, expected, found });
@@ -291,8 +304,8 @@ fn read_contexts(part: ContextsPart, program: &Program) -> Result<Contexts, Read
         contexts.push(label, parent, weight)?;
     }
     contexts.dropped = part.dropped;
-    let seen = || part.error.iter().zip(&part.samples).map(|(&error, &samples)| Seen { error, samples });
-    Ok(contexts.with_certainty(match part.certainty {
+    let seen = || error.iter().zip(&samples).map(|(&error, &samples)| Seen { error, samples });
+    Ok(contexts.with_certainty(match certainty {
         CertaintyPart::Unknown => Certainty::Unknown,
         CertaintyPart::Exact => Certainty::Exact,
         CertaintyPart::Sampled => Certainty::Sampled(seen().collect()),

@@ -127,6 +127,24 @@ fn where_one_knows_names_alone_names_are_compared() {
     assert_eq!(changed().matched_by, MatchedBy::Places);
 }
 
+/// One more line in front, and started from another folder.
+#[test]
+fn what_has_moved_is_known_again() {
+    let (before, same) = (profile(&CALLS, None, false), profile(&CALLS, None, true));
+    let mut program = same.program().clone();
+    for function in program.functions.values_mut() {
+        (function.file, function.line) = (format!("folder/{}", function.file).into(), function.line + 1);
+    }
+    program.sites.values_mut().for_each(|site| site.line += 1);
+    let contexts = same.contexts().cloned().expect("a CCT");
+    let after = Profile::builder(same.meta().clone(), program).dcg(same.dcg().to_vec()).contexts(contexts).build().unwrap();
+    for [one, other] in [[&before, &after], [&after, &before]] {
+        let diff = diff(one, other, &DiffOptions::default());
+        assert_eq!(diff.edges, EdgeCounts { both: 4, only_before: 0, only_after: 0 });
+        assert!((diff.overlap.unwrap() - 100.0).abs() < 1e-9 && (diff.context_overlap.unwrap() - 100.0).abs() < 1e-9);
+    }
+}
+
 /// Two sites in one line cannot be told apart by line: they are one edge.
 #[test]
 fn what_coincides_is_added_up() {

@@ -78,6 +78,9 @@ pub fn exact(path: &Path, quiet: bool) -> Result<(Profile, Option<TraceError>), 
     let run = Run::new(options, collect::Options { kind: StructureKind::Cct, weights: Weights::Exact, max_nodes })?;
     let mut runs = [run];
     let damage = source.stream(&mut runs, quiet)?;
+    if source.reader.lost() > 0 {
+        text::complain(&format!("warning: {}: {}: counts are too low\n", path.display(), lost_events(source.reader.lost())));
+    }
     let [run] = runs;
     Ok((run.finish(&source)?.profile, damage))
 }
@@ -104,9 +107,13 @@ fn notes(measured: &Measured, parameters: &Parameters, kind: StructureKind, lost
         notes.push(format!("contexts reach back {found} calls, not {k}: more would not fit; a higher --max-nodes keeps them"));
     }
     if lost > 0 {
-        notes.push(format!("{lost} events were lost when the trace was recorded"));
+        notes.push(lost_events(lost));
     }
     notes
+}
+
+fn lost_events(lost: u64) -> String {
+    format!("{lost} events were lost when the trace was recorded")
 }
 
 /// A trace being read.

@@ -31,6 +31,9 @@ pub fn fail(error: impl std::fmt::Display) -> u8 {
 
 /// What can be seen now of why a file could not be written later.
 pub fn check_folder(path: &Path) -> Result<(), String> {
+    if path.is_dir() {
+        return Err(format!("cannot write {}: it is a folder", path.display()));
+    }
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))
