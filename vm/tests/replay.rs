@@ -242,6 +242,26 @@ fn damage_is_told_and_what_stands_before_it_is_used() {
 }
 
 #[test]
+fn a_trace_that_lacks_events_says_so_wherever_it_is_used() {
+    use profiler::ids::FuncId;
+    use profiler::program::{Function, Program};
+    use profiler::trace::{Clock, TraceWriter};
+    let folder = Folder::new("lacks");
+    let mut program = Program::default();
+    program.functions.push(Function { name: "main".into(), file: "".into(), line: 0 });
+    let mut writer = TraceWriter::new(Vec::new(), Clock::Steps, &program).unwrap();
+    let thread = writer.start_thread("main", 0).unwrap();
+    writer.call(thread, None, FuncId::from_u32(0)).unwrap();
+    writer.lost(7);
+    std::fs::write(folder.path("lacks.trace"), writer.finish().unwrap()).unwrap();
+    for args in [&["convert", "lacks.trace", "-o", "lacks.json"][..], &["diff", "lacks.trace", "lacks.trace"]] {
+        let output = folder.vm(args);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(0) && errors.contains("7 events were lost"), "{args:?}: {errors}");
+    }
+}
+
+#[test]
 fn what_cannot_be_replayed_is_an_error_with_a_hint() {
     let folder = Recorded::new("errors");
     std::fs::write(folder.path("bad.trace"), "no trace at all, but long enough").unwrap();
