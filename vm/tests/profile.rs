@@ -219,6 +219,17 @@ fn a_stale_profile_is_told() {
     std::fs::create_dir_all(&folder_out).unwrap();
     let taken = vm("run", &source, &["--profile", "exhaustive", "--profile-out", folder_out.to_str().unwrap()]);
     assert_eq!((taken.status.code(), taken.stdout.len()), (Some(2), 0), "before it runs: {taken:?}");
+    let own = source.to_str().unwrap();
+    for (command, options) in
+        [("run", &["--tier", "opt", "--plan-out", own][..]), ("run", &["--stats-out", own]), ("explain", &["--out", own])]
+    {
+        let refused = Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(&source).args(options).output().unwrap();
+        assert!(
+            refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("is a source of the program"),
+            "{refused:?}"
+        );
+        assert!(std::fs::read_to_string(&source).unwrap().contains("fun main"), "{command} {options:?}");
+    }
     assert_eq!((missing.status.code(), missing.stdout.len()), (Some(2), 0), "{missing:?}");
 }
 

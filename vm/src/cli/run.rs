@@ -118,6 +118,9 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
         return Err("--perf-map and --jitdump do not go with --tier interp: the interpreter makes no machine code".to_owned().into());
     }
     let Compiled { map, module, times } = compile(&args.file, args.verify).ok_or(Refused::Shown)?;
+    text::check_sources(args.stats_out.as_deref().into_iter().chain(args.live.profile_out.as_deref()), &map)?;
+    #[cfg(feature = "native")]
+    text::check_sources(args.opt.plan_out.as_deref(), &map)?;
     let earlier = args.live.earlier(|| names::program(&module, &map), shown != Shown::Nothing)?;
     let start = Instant::now();
     let (module, optimized) = optimize(module, &map, args, counting, earlier.as_ref(), shown)?;

@@ -42,6 +42,20 @@ pub fn check_folder(path: &Path) -> Result<(), String> {
     }
 }
 
+/// What is written takes the place of no source of the program.
+pub fn check_sources<'a>(outputs: impl IntoIterator<Item = &'a Path>, map: &SourceMap) -> Result<(), String> {
+    let is_source = |path: &&Path| map.files().any(|(_, file)| is_same(path, &file.path));
+    let source = outputs.into_iter().find(is_source);
+    source
+        .map_or(Ok(()), |path| Err(format!("{} is a source of the program, which would be replaced: choose another file", path.display())))
+}
+
+/// Whether both are there and are one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(a).is_some_and(|a| real(b) == Some(a))
+}
+
 /// Prints errors of the front end to stderr, coloured on a terminal unless `NO_COLOR` is set.
 pub fn show(errors: &Diagnostics, map: &SourceMap) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());

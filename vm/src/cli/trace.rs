@@ -4,19 +4,18 @@
 
 use super::args::TraceArgs;
 use super::compile::{Compiled, compile};
-use super::text::fail;
+use super::text::{check_sources, fail};
 use crate::runtime::{InterpreterEngine, Recorder, Runtime, names};
 use jit::layout::Layout;
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The program's exit code; [`super::FAILURE`] if it could not be run, or if it succeeded and its trace did not.
 pub fn run(args: TraceArgs) -> u8 {
     let Some(Compiled { map, module, .. }) = compile(&args.file, false) else { return super::FAILURE };
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension("trace"));
-    if map.files().any(|(_, file)| is_same(&path, &file.path)) {
-        return fail(format!("{} is a source of the program, which the trace would replace: choose another file with -o", path.display()));
+    if let Err(error) = check_sources([&*path], &map) {
+        return fail(error);
     }
     let program = names::program(&module, &map);
     let module = Arc::new(module);
@@ -47,10 +46,4 @@ pub fn run(args: TraceArgs) -> u8 {
             if code == 0 { failure } else { code }
         }
     }
-}
-
-/// Whether both are there and are one file.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| -> Option<PathBuf> { path.canonicalize().ok() };
-    real(a).is_some_and(|a| real(b) == Some(a))
 }

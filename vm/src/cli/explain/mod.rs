@@ -55,6 +55,7 @@ impl Subject<'_> {
 fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
     args.check()?;
     let Compiled { map, module, .. } = compile(&args.file, false).ok_or(Refused::Shown)?;
+    crate::cli::text::check_sources(args.out.as_deref(), &map)?;
     let program = names::program(&module, &map);
     let site = args.site.as_deref().map(|text| Site::find(text, &program)).transpose()?;
     let profiles = Profiles::new(args, &program)?;
