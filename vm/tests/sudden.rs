@@ -111,11 +111,11 @@ fn profiles_that_cannot_be_written() {
     for (main, code, after) in [("println(mine())", 0, 2), ("println(mine())\n exit(5)", 5, 5)] {
         let folder = Folder::with_program(&format!("write-{code}"), &format!("{SPINNING}fun main() {{ {main} }}"));
         std::os::unix::fs::symlink("/dev/full", folder.0.join("full.json")).unwrap();
-        std::fs::create_dir(folder.0.join("folder.json")).unwrap();
+        std::os::unix::fs::symlink("nowhere/at/all.json", folder.0.join("gone.json")).unwrap();
         let plain = folder.run("");
         assert_eq!(plain.0, Some(code));
         for mode in MODES {
-            for (file, cause) in [("full.json", "No space left on device"), ("folder.json", "Is a directory")] {
+            for (file, cause) in [("full.json", "No space left on device"), ("gone.json", "No such file or directory")] {
                 let (ended, out, errors) = folder.run(&format!("{mode} --profile-out {file}"));
                 assert_eq!((ended, &out), (Some(after), &plain.1), "{mode} {file}: {errors}");
                 assert!(errors.contains(file) && errors.contains(cause) && errors.contains("hint: "), "{mode}: {errors}");
