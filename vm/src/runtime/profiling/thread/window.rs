@@ -193,7 +193,7 @@ impl ThreadProfiler {
             Some(EndedWindow { at: now, rested, samples, nanos: 1.0, ahead: 0, calls: 0.0, correction: 0.0, left: 0.0, unseen });
     }
 
-    /// What came behind the last window that has seen something is as what was before.
+    /// What came behind the last window that has seen something is as what was before. On the thread itself.
     fn stand_for_unseen(&mut self, unseen: u64) {
         let seen = self.nanos(self.born, self.own_time()).saturating_sub(unseen).max(1);
         let more = unseen as f64 / seen as f64;
@@ -214,9 +214,9 @@ impl ThreadProfiler {
                 let now = if is_own { self.own_time() } else { window.began + self.profiler.cycles().saturating_sub(window.at) };
                 self.end_window(window, now, cells);
                 match self.last_window {
-                    Some(EndedWindow { unseen: Some(unseen), .. }) => self.stand_for_unseen(unseen),
-                    Some(last) => self.extend(last, 0),
-                    None => {}
+                    Some(EndedWindow { unseen: Some(unseen), .. }) if is_own => self.stand_for_unseen(unseen),
+                    Some(last) if last.unseen.is_none() => self.extend(last, 0),
+                    _ => {}
                 }
             }
             (None, last) => {
