@@ -10,9 +10,9 @@ mod table;
 use crate::ids::EdgeId;
 use crate::metrics::Comparison;
 use crate::profile::{Contexts, Profile};
-use crate::program::Function;
+use crate::program::{Function, Program};
 use cranelift_entity::SecondaryMap;
-use matching::Union;
+use matching::{Union, known_as};
 #[cfg(feature = "export")]
 pub(crate) use table::arrow;
 pub(crate) use table::{printable, text};
@@ -170,7 +170,8 @@ type Weights = SecondaryMap<EdgeId, Weight>;
 pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     let matched_by = MatchedBy::of(before, after);
     let mut union = Union::new(matched_by);
-    let (edges_before, edges_after) = (union.edges(before), union.edges(after));
+    let programs = [before.program(), &known_as(after.program(), before.program())];
+    let (edges_before, edges_after) = (union.edges(programs[0]), union.edges(programs[1]));
     let weights = [weights(before, &edges_before), weights(after, &edges_after)];
     let pairs = || union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls));
     let forth = Comparison::of_pairs(pairs());
@@ -189,7 +190,7 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
         after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
         matched_by,
         overlap: overlap(&forth),
-        context_overlap: context_overlap(before, after, &mut union, [&edges_before, &edges_after]),
+        context_overlap: context_overlap(before.contexts().zip(after.contexts()), &mut union, programs, [&edges_before, &edges_after]),
         hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&forth, &back, threshold)).collect(),
         edges,
         changes: changes(&union, &weights, [before.dcg_total(), after.dcg_total()], options.changes),
@@ -212,12 +213,17 @@ fn overlap(of: &Comparison) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| of.overlap())
 }
 
-fn context_overlap(before: &Profile, after: &Profile, union: &mut Union, edges: [&SecondaryMap<EdgeId, EdgeId>; 2]) -> Option<f64> {
+fn context_overlap(
+    contexts: Option<(&Contexts, &Contexts)>,
+    union: &mut Union,
+    programs: [&Program; 2],
+    edges: [&SecondaryMap<EdgeId, EdgeId>; 2],
+) -> Option<f64> {
     let alike = |a: &Contexts, b: &Contexts| a.structure() == b.structure() && a.labels() == b.labels();
-    let (a, b) = before.contexts().zip(after.contexts()).filter(|(a, b)| alike(a, b))?;
+    let (a, b) = contexts.filter(|(a, b)| alike(a, b))?;
     let mut pairs: Vec<(f64, f64)> = Vec::new();
-    union.contexts(before, a, edges[0], |node, calls| at(&mut pairs, node).0 += calls);
-    union.contexts(after, b, edges[1], |node, calls| at(&mut pairs, node).1 += calls);
+    union.contexts(programs[0], a, edges[0], |node, calls| at(&mut pairs, node).0 += calls);
+    union.contexts(programs[1], b, edges[1], |node, calls| at(&mut pairs, node).1 += calls);
     overlap(&Comparison::of_pairs(pairs))
 }
 

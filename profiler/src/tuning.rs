@@ -107,7 +107,7 @@ knobs! {
     /// How far windows are off besides, all numbers of calls alike.
     WINDOW_SCALE: f64 = 0.01, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (mandelbrot, bytecode_interpreter: up to 2 percent)";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.
-    WINDOW_FEW: f64 = 0.5, "window-few", "share of the calls", "ours: of programs that run for a tenth of a second, with two to five windows, the numbers of calls are off by 20 percent in the mean";
+    WINDOW_FEW: f64 = 0.5, "window-few", "share of the calls", "ours: of programs that run for a tenth of a second, with two to five windows, the numbers of calls are off by 10 to 40 percent";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
     WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
 

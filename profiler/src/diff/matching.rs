@@ -7,15 +7,13 @@
 use super::MatchedBy;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::matching::Names;
-use crate::profile::{ContextId, Contexts, Label, Profile};
+use crate::profile::{ContextId, Contexts, Label};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) struct Union {
     by: MatchedBy,
-    /// Of the first profile: what those of others are called there.
-    first: Option<Program>,
     pub program: Program,
     functions: FxHashMap<(Box<str>, Box<str>, u32), FuncId>,
     sites: FxHashMap<(FuncId, u32), CallSiteId>,
@@ -26,7 +24,6 @@ impl Union {
     pub fn new(by: MatchedBy) -> Union {
         Union {
             by,
-            first: None,
             program: Program::default(),
             functions: FxHashMap::default(),
             sites: FxHashMap::default(),
@@ -34,9 +31,8 @@ impl Union {
         }
     }
 
-    /// For each edge of the profile the edge of the common program. All edges are mapped, those without weight too.
-    pub fn edges(&mut self, profile: &Profile) -> SecondaryMap<EdgeId, EdgeId> {
-        let program = self.known_as(profile.program());
+    /// For each edge of a profile's program the edge of the common one. All edges are mapped, those without weight too.
+    pub fn edges(&mut self, program: &Program) -> SecondaryMap<EdgeId, EdgeId> {
         let mut sites: SecondaryMap<CallSiteId, PackedOption<CallSiteId>> = SecondaryMap::new();
         for (id, site) in &program.sites {
             let caller = self.function(&program.functions[site.caller]);
@@ -54,13 +50,12 @@ impl Union {
     /// Tells the common number and the own calls of every context.
     pub fn contexts(
         &mut self,
-        profile: &Profile,
+        program: &Program,
         contexts: &Contexts,
         edges: &SecondaryMap<EdgeId, EdgeId>,
         mut tell: impl FnMut(ContextId, f64),
     ) {
         let own = contexts.own_weights();
-        let program = self.known_as(profile.program());
         let mut common: SecondaryMap<ContextId, PackedOption<ContextId>> = SecondaryMap::with_capacity(contexts.len());
         for (id, node) in contexts.nodes() {
             let label = match node.label {
@@ -73,28 +68,6 @@ impl Union {
             common[id] = number.into();
             tell(number, own[id]);
         }
-    }
-
-    /// A program with the names and lines that its functions and call sites have in the first profile's, where they are there. What is exactly there is itself; of what has moved none is taken for another that is there, too.
-    fn known_as(&mut self, program: &Program) -> Program {
-        let Some(first) = &self.first else { return self.first.insert(program.clone()).clone() };
-        let mapping = Names::of(program).find_in(first);
-        let mut known = program.clone();
-        let is_line = |id: FuncId, found: FuncId| first.functions[found].line == program.functions[id].line;
-        let found = |id: FuncId| mapping.function(id);
-        let mut taken: FxHashSet<FuncId> =
-            program.functions.keys().filter_map(|id| found(id).filter(|&found| is_line(id, found))).collect();
-        for (id, function) in &mut known.functions {
-            let Some(there) = found(id).filter(|&there| is_line(id, there) || taken.insert(there)) else { continue };
-            *function = first.functions[there].clone();
-        }
-        for (id, site) in &mut known.sites {
-            let is_known = |there: &CallSiteId| first.functions[first.sites[*there].caller] == known.functions[site.caller];
-            if let Some(there) = mapping.site(id).filter(is_known) {
-                site.line = first.sites[there].line;
-            }
-        }
-        known
     }
 
     fn function(&mut self, function: &Function) -> FuncId {
@@ -112,4 +85,24 @@ impl Union {
         let line = if self.by == MatchedBy::Names { 0 } else { line };
         *self.sites.entry((caller, line)).or_insert_with(|| sites.push(CallSite { caller, line }))
     }
+}
+
+/// A program with the names and lines that its functions and call sites have in the first one, where they are there. What is exactly there is itself; of what has moved none is taken for another that is there, too.
+pub(super) fn known_as(program: &Program, first: &Program) -> Program {
+    let mapping = Names::of(program).find_in(first);
+    let mut known = program.clone();
+    let is_line = |id: FuncId, found: FuncId| first.functions[found].line == program.functions[id].line;
+    let found = |id: FuncId| mapping.function(id);
+    let mut taken: FxHashSet<FuncId> = program.functions.keys().filter_map(|id| found(id).filter(|&found| is_line(id, found))).collect();
+    for (id, function) in &mut known.functions {
+        let Some(there) = found(id).filter(|&there| is_line(id, there) || taken.insert(there)) else { continue };
+        *function = first.functions[there].clone();
+    }
+    for (id, site) in &mut known.sites {
+        let is_known = |there: &CallSiteId| first.functions[first.sites[*there].caller] == known.functions[site.caller];
+        if let Some(there) = mapping.site(id).filter(is_known) {
+            site.line = first.sites[there].line;
+        }
+    }
+    known
 }

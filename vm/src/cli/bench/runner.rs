@@ -217,12 +217,21 @@ fn check(run: &Run, under: &str, hint: &str) -> Result<(), String> {
     if run.status.success() {
         return Ok(());
     }
-    if run.status.code() == Some(interrupt::CODE.into()) {
-        // It was told first.
+    if was_interrupted(run) {
+        // Whoever has interrupted it means this process, too.
         temporary::end();
     }
     let errors = String::from_utf8_lossy(&run.stderr);
     Err(format!("{under} fails ({}):\n{}\n{hint}", run.status, first_lines(&errors)))
+}
+
+/// By SIGINT, before it could say so or after.
+fn was_interrupted(run: &Run) -> bool {
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&run.status) == Some(libc::SIGINT) {
+        return true;
+    }
+    run.status.code() == Some(interrupt::CODE.into()) && run.stderr.ends_with(b"interrupted\n")
 }
 
 /// A report of an error begins with what it is, and may have a long trace.

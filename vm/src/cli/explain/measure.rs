@@ -7,7 +7,7 @@ use super::Subject;
 use super::build::Built;
 use super::model::{Benefit, Call};
 use crate::cli::bench::{Compared, PlanPair, name_of, phase_title};
-use crate::cli::temporary::{self, Temporary};
+use crate::cli::temporary::Temporary;
 use crate::cli::text;
 use jit::ir::CallSiteId;
 use jit::opt::Optimized;
@@ -26,7 +26,6 @@ pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, m
     if cfg!(debug_assertions) {
         text::complain("warning: this is a debug build of vm, whose times say nothing about a release build\n");
     }
-    temporary::end_when_interrupted();
     let folder = Temporary::new("explain")?;
     let (one, other) = (folder.file("as-decided.json"), folder.file("otherwise.json"));
     write(subject, subject.oracle, &one)?;

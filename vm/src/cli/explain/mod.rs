@@ -59,6 +59,8 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
     let program = names::program(&module, &map);
     let site = args.site.as_deref().map(|text| Site::find(text, &program)).transpose()?;
     let profiles = Profiles::new(args, &program)?;
+    // The program's own run is over.
+    crate::cli::temporary::end_when_interrupted();
     let oracle = args.policy().kind().oracle(profiles.view.clone());
     let subject = Subject {
         args,
