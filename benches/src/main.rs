@@ -17,6 +17,7 @@ mod phases;
 mod polls;
 mod process;
 mod profile;
+mod reach;
 mod record_traces;
 mod startup;
 mod suite;
@@ -73,6 +74,8 @@ enum What {
     Accuracy(accuracy::Options),
     /// Accuracy and overhead of profiling running programs
     Profile(profile::Options),
+    /// How true a profile of contexts can be by so many observed calls, whoever makes it
+    Reach(reach::Options),
     /// What profiling costs while it goes on, against the times between in which it rests
     Turns(turns::Options),
     /// Sampling bias on the two examples of TACO'15, in several runs
@@ -94,6 +97,7 @@ fn main() -> std::process::ExitCode {
         What::Events(options) => events::run(&options),
         What::Accuracy(options) => accuracy::run(&options),
         What::Profile(options) => profile::run(&options),
+        What::Reach(options) => reach::run(&options),
         What::Turns(options) => turns::run(&options),
         What::Bias(options) => bias::run(&options),
     };

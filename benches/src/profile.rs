@@ -3,7 +3,7 @@
 //! In: the release `vm`. Out: tables on stdout and, on request, as files with plots. Accuracy is against an exhaustive run with the same arguments; definitions as in `profiler::metrics`.
 
 mod agreement;
-mod bars;
+pub mod bars;
 mod measure;
 mod modes;
 mod overhead;

@@ -8,7 +8,7 @@ use super::table::summaries;
 const DCG: f64 = 98.0;
 const CCT: f64 = 95.0;
 const COVERAGE: f64 = 98.0;
-const MEAN_OVERHEAD: f64 = 0.5;
+pub const MEAN_OVERHEAD: f64 = 0.5;
 const WORST_OVERHEAD: f64 = 2.0;
 /// Of each sample: with so many contexts or fewer, and with more.
 const CONTEXTS: usize = 10_000;
@@ -29,6 +29,11 @@ impl std::fmt::Display for Bar {
     }
 }
 
+/// In percent, of a sample with so many contexts.
+pub fn least_overlap(contexts: usize) -> f64 {
+    if contexts > CONTEXTS { EACH_OF_MANY } else { EACH }
+}
+
 /// Empty if that mode was not measured.
 pub fn bars(rows: &[Row]) -> Vec<Bar> {
     let summaries = summaries(rows);
@@ -46,7 +51,7 @@ pub fn bars(rows: &[Row]) -> Vec<Bar> {
         least(&coverage("DCGs", mean.clear_dcg), mean.hot_dcg, COVERAGE),
     ];
     for (row, cell) in cells() {
-        let bar = if row.contexts > CONTEXTS { EACH_OF_MANY } else { EACH };
+        let bar = least_overlap(row.contexts);
         for (what, is) in [("methods", cell.quality.methods), ("call sites", cell.quality.dcg.min(cell.quality.cct))] {
             if is < bar {
                 bars.push(least(&format!("overlap of {} with {} contexts, by {what},", row.name, row.contexts), is, bar));
