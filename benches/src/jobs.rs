@@ -38,6 +38,7 @@ const SIZES: &[(&str, &[&str])] = &[
     ("expression_tree", &["150000"]),
     ("event_simulation", &["700000", "3"]),
     ("recursive_descent", &["22000"]),
+    ("work_queue", &["20000", "4"]),
 ];
 
 pub fn run(options: &Options) -> Result<(), String> {

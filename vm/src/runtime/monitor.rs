@@ -1,16 +1,18 @@
 //! Mutexes: re-entrant, with wait and notify.
 //!
 //! A free mutex is taken with one compare-and-swap on its `state` field. Everything else happens under one lock per runtime, in queues keyed by the mutex's `key` field (a number, for the object may move).
-//! Invariants: `state` is 0 free, 1 held, 2 held and perhaps awaited; a thread parks only after it has set 2 under the lock, and a holder that finds 2 looks at the queue under the lock, so no wake-up is lost;
-//! `owner` and `depth` are written only by whoever holds the mutex. Fairness: a woken thread that finds the mutex taken again stands first in the queue, and the next unlock hands the mutex to it.
+//! Who finds the mutex held looks at it for about as long as parking takes before it parks; who is notified goes on waiting, for the mutex, and is woken when that is released: not before, to find it held.
+//! Invariants: `state` is 0 free, 1 held, 2 held and perhaps awaited; a thread parks only after it has set 2 under the lock, one that was woken takes the mutex by setting 2, and a holder that finds 2 looks at the queue under the lock, so no wake-up is lost;
+//! `owner` and `depth` are written only by whoever holds the mutex. Fairness: a woken thread that finds the mutex taken again stands first in the queue, and once it has waited for [`tuning::MUTEX_PATIENCE`] an unlock hands the mutex to it.
 
 use super::errors::Failure;
 use super::thread::{Handle, Ref, Thread};
-use super::view;
+use super::{tuning, view};
 use jit::ir::FieldId;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
@@ -34,7 +36,7 @@ struct Waiter {
     signal: Arc<Signal>,
     /// Value of the `owner` field when the thread holds the mutex.
     owner: u64,
-    /// Has been overtaken once: gets the mutex itself, not just a wake-up.
+    /// Has waited for long: gets the mutex itself, not just a wake-up.
     hand_over: bool,
 }
 
@@ -115,36 +117,60 @@ pub fn lock(thread: &Thread, mutex: Ref) {
 
 /// Takes a mutex that this thread does not hold, and sets its depth.
 fn lock_slow(thread: &Thread, mutex: Handle<'_>, depth: u64) {
+    if !take_soon(thread, &fields(thread, mutex.get()), HELD, depth) {
+        lock_parked(thread, mutex, depth, None);
+    }
+}
+
+/// Takes the mutex, into this state, if it becomes free within the time that parking would take. No safepoint: a stop waits for no more than that.
+fn take_soon(thread: &Thread, f: &Fields, state: u64, depth: u64) -> bool {
+    for _ in 0..tuning::MUTEX_SPINS {
+        if f.state.load(Relaxed) == FREE && f.state.compare_exchange(FREE, state, Acquire, Relaxed).is_ok() {
+            own(thread, f, depth);
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    false
+}
+
+/// The thread has just taken the mutex.
+fn own(thread: &Thread, f: &Fields, depth: u64) {
+    f.owner.store(owner_word(thread), Relaxed);
+    f.depth.store(depth, Relaxed);
+}
+
+/// Takes the mutex as [`lock_slow`], parked for as long as it is held. `woken`: the thread was parked before, and since when.
+fn lock_parked(thread: &Thread, mutex: Handle<'_>, depth: u64, mut woken: Option<Instant>) {
     let monitors = &thread.runtime.monitors;
-    let me = owner_word(thread);
-    let mut overtaken = false;
     loop {
-        let signal = {
-            let f = fields(thread, mutex.get());
-            let key = monitors.key(&f);
-            let mut queues = monitors.lock();
-            if f.state.swap(AWAITED, Acquire) == FREE {
-                f.owner.store(me, Relaxed);
-                f.depth.store(depth, Relaxed);
-                return;
-            }
-            let signal = Signal::new();
-            let waiter = Waiter { signal: signal.clone(), owner: me, hand_over: overtaken };
-            let entry = &mut queues.entry(key).or_default().entry;
-            if overtaken {
-                entry.push_front(waiter)
-            } else {
-                entry.push_back(waiter)
-            }
-            signal
-        };
+        let f = fields(thread, mutex.get());
+        // Others may stand in the queue.
+        if woken.is_some() && take_soon(thread, &f, AWAITED, depth) {
+            return;
+        }
+        let key = monitors.key(&f);
+        let mut queues = monitors.lock();
+        if f.state.swap(AWAITED, Acquire) == FREE {
+            return own(thread, &f, depth);
+        }
+        let signal = Signal::new();
+        let hand_over = woken.is_some_and(|since| since.elapsed() > tuning::MUTEX_PATIENCE);
+        let waiter = Waiter { signal: signal.clone(), owner: owner_word(thread), hand_over };
+        let entry = &mut queues.entry(key).or_default().entry;
+        if woken.is_some() {
+            entry.push_front(waiter)
+        } else {
+            entry.push_back(waiter)
+        }
+        drop(queues);
+        woken.get_or_insert_with(Instant::now);
         thread.metrics().mutex_waits.add(1);
         thread.blocked(|| signal.wait());
         if signal.owns.load(Acquire) {
             fields(thread, mutex.get()).depth.store(depth, Relaxed);
             return;
         }
-        overtaken = true;
     }
 }
 
@@ -191,10 +217,11 @@ fn release(thread: &Thread, f: &Fields) {
     } else {
         f.state.store(FREE, Release);
     }
+    drop(table);
     waiter.signal.wake();
 }
 
-/// *Safepoint.* Releases the mutex however often it is held, sleeps until notified, takes it again.
+/// *Safepoint.* Releases the mutex however often it is held, sleeps until notified and the mutex is released, takes it again.
 pub fn wait(thread: &Thread, mutex: Ref) -> Result<(), Failure> {
     let f = fields(thread, mutex);
     check_owner(thread, &f, "waited for")?;
@@ -208,21 +235,25 @@ pub fn wait(thread: &Thread, mutex: Ref) -> Result<(), Failure> {
     monitors.lock().entry(key).or_default().condition.push_back(waiter);
     release(thread, &f);
     thread.blocked(|| signal.wait());
-    lock_slow(thread, mutex, depth);
+    if signal.owns.load(Acquire) {
+        fields(thread, mutex.get()).depth.store(depth, Relaxed);
+    } else {
+        lock_parked(thread, mutex, depth, Some(Instant::now()));
+    }
     Ok(())
 }
 
-/// Wakes one thread that waits, or all.
+/// Lets one thread that waits go on, or all: from now on they want the mutex, which the caller holds.
 pub fn notify(thread: &Thread, mutex: Ref, all: bool) -> Result<(), Failure> {
     let f = fields(thread, mutex);
     check_owner(thread, &f, "notified")?;
     let key = f.key.load(Acquire);
     let mut table = thread.runtime.monitors.lock();
-    let Some(queues) = table.get_mut(&key) else { return Ok(()) };
-    let count = if all { queues.condition.len() } else { 1.min(queues.condition.len()) };
-    queues.condition.drain(..count).for_each(|w| w.signal.wake());
-    if queues.entry.is_empty() && queues.condition.is_empty() {
-        table.remove(&key);
+    let Some(Queues { entry, condition }) = table.get_mut(&key) else { return Ok(()) };
+    let count = if all { condition.len() } else { 1.min(condition.len()) };
+    if count > 0 {
+        entry.extend(condition.drain(..count));
+        f.state.store(AWAITED, Relaxed);
     }
     Ok(())
 }

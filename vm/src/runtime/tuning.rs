@@ -47,6 +47,11 @@ pub const STACK_SLACK: usize = 576 << 10;
 /// Between two ticks of the timer. 4 ms is what the papers on timer-based sampling use for short runs; 10 ms is the classic scheduler tick.
 pub const DEFAULT_TICK: Duration = Duration::from_millis(4);
 
+/// Looks at a held mutex before a thread parks: some microseconds, as parking and waking take.
+pub const MUTEX_SPINS: u32 = 100;
+/// A thread that has waited for a mutex for so long gets it next, whoever else wants it. So is a mutex in its starving mode in Go.
+pub const MUTEX_PATIENCE: Duration = Duration::from_millis(1);
+
 /// Frames that a stack trace keeps at each end.
 pub const TRACE_INNER: usize = 512;
 pub const TRACE_OUTER: usize = 512;
