@@ -175,6 +175,13 @@ impl Sampler {
         Sampler { machine: self.machine.clone(), common: Common::new(random), ..*self }
     }
 
+    /// The calls of the thread will be counted in windows, and each will be [ended](Sampler::end_window), the last one when the thread ends. To be called before it [starts](Sampler::start).
+    pub fn use_windows(&mut self) {
+        if let Machine::Counted(counted) = &mut self.machine {
+            counted.use_windows();
+        }
+    }
+
     /// Where the sampler wants to be asked.
     pub fn place(&self) -> Place {
         self.place

@@ -5,7 +5,7 @@
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
 //! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
-//! Invariant: weights times recorded calls add up to the calls made, but for those at the end of a thread, after its last burst's interval, and those that were left to the driver when a window ended.
+//! Invariant: weights times recorded calls, and what was left to the driver when windows ended, add up to the calls made; without windows but for those at the end of a thread, after its last burst's interval.
 
 use super::random::Random;
 use super::{Action, Common, Ended, EndedWindow, Span, Tick, Wake};
@@ -21,6 +21,15 @@ fn share(of: u64, recorded: u64) -> f64 {
     if recorded == 0 { 0.0 } else { of as f64 / recorded as f64 }
 }
 
+/// What becomes of the calls behind a thread's last burst.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rest {
+    /// Nobody tells of them. About as many come before the first burst, which stands for more than those.
+    Lost,
+    /// A window ends behind them, and leaves them to the driver.
+    Left,
+}
+
 /// Bursts every `mean` calls or so.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
@@ -32,15 +41,21 @@ pub(super) struct Counted {
     burst: u32,
     /// The call of the next burst.
     due: u64,
-    /// Calls made when the last burst ended; `None` before the first.
+    /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
+    rest: Rest,
     /// Calls that the last stack walk must be spread over.
     price: u64,
 }
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, price: 0 }
+        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, price: 0 }
+    }
+
+    /// See [`Sampler::use_windows`](super::Sampler::use_windows).
+    pub(super) fn use_windows(&mut self) {
+        self.rest = Rest::Left;
     }
 
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
@@ -95,7 +110,8 @@ impl Counted {
         let mut left = 0;
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
-            left = at.calls - std::mem::replace(ended, at.calls);
+            left = at.calls.saturating_sub(*ended);
+            *ended = at.calls.max(*ended);
             let most = self.mean.max(self.price);
             if self.due > at.calls + most {
                 self.due = at.calls + 1 + random.below(most);
@@ -115,10 +131,15 @@ impl Counted {
     }
 
     fn stands_for(&mut self, at: Moment) -> u64 {
-        match self.ended.replace(at.calls) {
-            Some(ended) => at.calls.saturating_sub(ended),
-            None => self.asked,
-        }
+        let Some(ended) = self.ended else {
+            self.ended = Some(match self.rest {
+                Rest::Lost => at.calls,
+                Rest::Left => self.asked,
+            });
+            return self.asked;
+        };
+        self.ended = Some(at.calls.max(ended));
+        at.calls.saturating_sub(ended)
     }
 
     /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
@@ -328,6 +349,45 @@ mod tests {
             assert_eq!(counted.poll(at(10_000), &mut common), begin(burst));
             let burst = u64::from(burst);
             assert!(((mean - burst) / 2..=mean * 3 / 2).contains(&waited(counted.end_burst(at(0), burst, &mut common).next)));
+        }
+    }
+
+    /// What bursts and windows of 700 calls tell of a thread that makes so many.
+    fn told_in_windows(calls: u64, seed: u64) -> f64 {
+        let mut common = Common::new(Random::new(seed));
+        let mut counted = Counted::new(1000, 8);
+        counted.use_windows();
+        let (mut told, mut window) = (0.0, 0);
+        let mut next = match counted.start(at(0), &mut common) {
+            Action::Burst(_) => 0,
+            other => waited(other),
+        };
+        while next < calls {
+            let end = calls.min(window + 700);
+            if next >= end {
+                let ended = counted.end_window(at(end), end - window, false, 8, &mut common.random);
+                (told, window) = (told + ended.left as f64, end);
+                let Wake::After(wait) = ended.next else { panic!("bursts come after calls") };
+                next = end + wait;
+                continue;
+            }
+            let recorded = 8.min(end - next);
+            let ended = counted.end_burst(at(next + recorded), recorded, &mut common);
+            told += ended.weight * recorded as f64;
+            next += recorded + waited(ended.next);
+        }
+        told + counted.end_window(at(calls), calls - window, false, 8, &mut common.random).left as f64
+    }
+
+    #[test]
+    fn in_windows_all_calls_are_told_of_once() {
+        for calls in [1_000, 1_001, 1_500, 20_000] {
+            let other = (0..300).map(|seed| told_in_windows(calls, seed)).find(|told| (told - calls as f64).abs() > 1e-6);
+            assert_eq!(other, None, "{calls}");
+        }
+        for calls in [50, 400, 900] {
+            let mean = (0..4000).map(|seed| told_in_windows(calls, seed)).sum::<f64>() / 4000.0;
+            assert!((mean / calls as f64 - 1.0).abs() < 0.15, "of threads that make {calls} some stand for the others: {mean}");
         }
     }
 

@@ -43,7 +43,11 @@ impl Profiler {
 
     /// A thread's own, with random numbers of its own.
     pub(super) fn sampler(&self, random: Random) -> Sampler {
-        Sampler::new(&self.options.parameters, self.rate(), random).expect("checked when the profiler was made")
+        let mut sampler = Sampler::new(&self.options.parameters, self.rate(), random).expect("checked when the profiler was made");
+        if self.windows().is_some() {
+            sampler.use_windows();
+        }
+        sampler
     }
 
     /// Ticks of the virtual clock, if that is what the sampler goes by.
