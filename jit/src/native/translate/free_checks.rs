@@ -6,7 +6,7 @@
 //! takes over a check only if no later check is made before that access.
 
 use super::liveness::Liveness;
-use crate::ir::{Block, Function, Inst, Loc, Op, Value};
+use crate::ir::{Block, Function, Inst, Loc, Null, Op, Value};
 use cranelift_entity::EntitySet;
 use std::collections::{HashMap, HashSet};
 
@@ -69,9 +69,11 @@ impl FreeChecks {
                 }
                 continue;
             }
-            let accessed = faults(&data.op).and_then(|object| open.get_mut(&live.root(object)));
+            let faulting = faults(&data.op);
+            let accessed = faulting.or(accessed(&data.op)).and_then(|object| open.get_mut(&live.root(object)));
+            // An access that does not fault needs the check before it.
             if let Some(check) = accessed.and_then(Option::take) {
-                checks[check].access = Some((place, inst));
+                checks[check].access = faulting.is_some().then_some((place, inst));
             }
             if can_be_seen(&data.op) {
                 self.settle(source, &mut checks);
@@ -95,6 +97,15 @@ impl FreeChecks {
                 _ => check.place,
             };
         }
+    }
+}
+
+/// The object that the operation takes to be there.
+fn accessed(op: &Op) -> Option<Value> {
+    match *op {
+        Op::LoadField(_, object, Null::Never) | Op::LoadElem(_, object, _) => Some(object),
+        Op::ArrayLen(object, Null::Never) | Op::HasClass(_, object) => Some(object),
+        _ => None,
     }
 }
 
