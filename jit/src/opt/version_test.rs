@@ -64,8 +64,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn assumption(&mut self, &Assumption { side, x, target, slack }: &Assumption) -> Value {
-        let by = i64::try_from(if side == Side::Up { slack } else { -slack }).expect("checked when it was planned");
+    fn assumption(&mut self, assumption: &Assumption) -> Value {
+        let &Assumption { side, x, target, slack } = assumption;
+        let by = assumption.offset().expect("checked when it was planned");
         let (or_equal, strict) = if side == Side::Up { (IntCmp::Le, IntCmp::Lt) } else { (IntCmp::Ge, IntCmp::Gt) };
         match target {
             Term::Zero => {

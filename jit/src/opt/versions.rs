@@ -47,7 +47,6 @@ pub enum Wanted {
 struct Plan {
     header: Block,
     blocks: Vec<Block>,
-    entering: Vec<Block>,
     tests: Vec<Wanted>,
     checks: Vec<Site>,
 }
@@ -147,7 +146,7 @@ fn has_calls(func: &Function, data: &Loop) -> bool {
 }
 
 fn plan_loop(conditions: &Conditions<'_>, bounds: &Bounds<'_>, id: LoopId, checks: Vec<(Site, Place)>) -> Option<Plan> {
-    let Facts { func, loops, preds, .. } = conditions.facts;
+    let Facts { func, loops, .. } = conditions.facts;
     let Loop { header, blocks, .. } = &loops.loops[id];
     let counted = conditions.facts.counted(id);
     let (mut tests, mut proven): (Vec<Wanted>, Vec<Site>) = (Vec::new(), Vec::new());
@@ -170,9 +169,8 @@ fn plan_loop(conditions: &Conditions<'_>, bounds: &Bounds<'_>, id: LoopId, check
             proven.push(site);
         }
     }
-    let entering: Vec<Block> = preds[*header].iter().copied().filter(|&p| !loops.contains(id, p)).collect();
     let is_new = !proven.is_empty() && !has_failed(&conditions.facts, *header, &tests);
-    is_new.then(|| Plan { header: *header, blocks: blocks.clone(), entering, tests, checks: proven })
+    is_new.then(|| Plan { header: *header, blocks: blocks.clone(), tests, checks: proven })
 }
 
 fn assumptions(
@@ -188,7 +186,7 @@ fn assumptions(
     let entry = Point { place: Place::start(conditions.facts.loops.loops[id].header), extra: Extra::None };
     // The test adds the slack to the target.
     let can_be_tested = |a: &Assumption| match a.target {
-        Term::Zero => i64::try_from(a.slack).is_ok(),
+        Term::Zero => a.offset().is_some(),
         Term::Value(_) if matches!(a.slack, 0 | -1) => true,
         Term::Value(t) => {
             let limit = i128::from(MAX_LENGTH);
@@ -235,13 +233,16 @@ fn is_about(facts: &Facts<'_>, cond: Value, tests: &[Wanted]) -> bool {
 
 /// Puts the test before the loop, and a copy of the loop behind its failure.
 fn split(func: &mut Function, plan: &Plan, repair: &mut Repair) {
+    // The copy of a loop that was split before may lead here, too.
+    let entering: Vec<Block> =
+        func.layout.iter().copied().filter(|&b| !plan.blocks.contains(&b) && leads_to(func, b, plan.header)).collect();
     let copy = copy_region(func, &plan.blocks);
     repair.copied(func, &copy);
     let test = func.blocks.push(BlockData::default());
     func.layout.push(test);
     let params: Vec<Value> = func.blocks[plan.header].params.clone().into_iter().map(|p| func.values.push(func.values[p])).collect();
     func.blocks[test].params.clone_from(&params);
-    for &pred in &plan.entering {
+    for pred in entering {
         retarget(func, pred, plan.header, test);
     }
     let starts = func.blocks[plan.header].params.iter().copied().zip(params.iter().copied()).collect();
@@ -251,4 +252,10 @@ fn split(func: &mut Function, plan: &Plan, repair: &mut Repair) {
     let to = |block| BlockCall { block, args: params.iter().copied().collect() };
     let terminator = Terminator::Branch { cond, then: to(plan.header), els: to(copy.block(plan.header)) };
     func.blocks[test].terminator = Some(terminator);
+}
+
+fn leads_to(func: &Function, block: Block, to: Block) -> bool {
+    let mut leads = false;
+    func.blocks[block].terminator.iter().for_each(|terminator| terminator.for_each_edge(|edge| leads |= edge.block == to));
+    leads
 }

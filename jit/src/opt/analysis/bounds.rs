@@ -109,6 +109,13 @@ pub struct Assumption {
     pub slack: i128,
 }
 
+impl Assumption {
+    /// What is added to the target, if it is a number that code can have.
+    pub fn offset(&self) -> Option<i64> {
+        i64::try_from(if self.side == Side::Up { self.slack } else { -self.slack }).ok()
+    }
+}
+
 pub struct Bounds<'a> {
     conditions: &'a Conditions<'a>,
     limit: u32,

@@ -47,7 +47,7 @@ pub fn span(facts: &Facts<'_>, id: LoopId, counted: &[Counted], index: Value, le
         let (beyond, guard) = last_value(facts, c, place)?;
         let factor = factor(facts, id, c.induction.param, index, DEPTH)?;
         let is_used = match factor {
-            Factor::Const(n) => n != 0 && n.abs() < MAX_FACTOR,
+            Factor::Const(n) => n != 0 && n.unsigned_abs() < MAX_FACTOR.unsigned_abs(),
             Factor::Value(_) => true,
         };
         let is_up = matches!(c.induction.step, Step::Const(1..));
@@ -75,7 +75,7 @@ fn last_value(facts: &Facts<'_>, counted: &Counted, place: Place) -> Option<(i64
     if step.signum() != toward {
         return None;
     }
-    let single = strict && step.abs() == 1;
+    let single = strict && step.unsigned_abs() == 1;
     let within = if strict { -toward } else { 0 };
     match tested {
         // Within the bound at the header too, once it begins there. A single step from there does not wrap.
@@ -116,8 +116,8 @@ fn factor(facts: &Facts<'_>, id: LoopId, param: Value, value: Value, depth: usiz
         },
         Op::Binary(BinaryOp::IMul, a, b) => match (of(a)?, of(b)?) {
             (Factor::Const(0), Factor::Const(0)) => Some(Factor::Const(0)),
-            (Factor::Const(n), Factor::Const(0)) => times(facts, n, b),
-            (Factor::Const(0), Factor::Const(n)) => times(facts, n, a),
+            (Factor::Const(n), Factor::Const(0)) => times(facts, id, n, b),
+            (Factor::Const(0), Factor::Const(n)) => times(facts, id, n, a),
             _ => None,
         },
         Op::Binary(BinaryOp::IShl, a, b) => match (of(a)?, facts.defs.int_const(facts.func, b)?) {
@@ -128,9 +128,10 @@ fn factor(facts: &Facts<'_>, id: LoopId, param: Value, value: Value, depth: usiz
     }
 }
 
-fn times(facts: &Facts<'_>, n: i64, by: Value) -> Option<Factor> {
+/// A factor that is no constant is looked at before the loop.
+fn times(facts: &Facts<'_>, id: LoopId, n: i64, by: Value) -> Option<Factor> {
     match facts.defs.int_const(facts.func, by) {
         Some(m) => Some(Factor::Const(n.checked_mul(m)?)),
-        None => (n == 1).then_some(Factor::Value(by)),
+        None => (n == 1 && is_outside(facts, id, by)).then_some(Factor::Value(by)),
     }
 }
