@@ -169,7 +169,8 @@ impl<'a, 'b> Round<'a, 'b> {
         }
         match op {
             _ if is_constant(op) => false,
-            Op::CallBuiltin { .. } => is_pure(op) && (start.is_certain || self.is_in_each_round(block)),
+            Op::CallBuiltin { .. } if !is_pure(op) => false,
+            Op::CallBuiltin { .. } => start.is_certain || self.is_in_each_round(block) && self.takes_texts(func, op),
             _ if is_pure(op) => true,
             Op::Binary(..) => start.is_silent || cannot_throw(func, &self.at.defs, op),
             Op::NullCheck(_) | Op::CheckIndex { .. } | Op::CheckBounds(..) | Op::CheckCast(..) => start.is_silent,
@@ -203,8 +204,19 @@ impl<'a, 'b> Round<'a, 'b> {
     }
 
     fn has_shape(&self, func: &Function, op: &Op) -> bool {
-        let shapes = Shapes { module: self.at.cx.module, func, defs: &self.at.defs, preds: &self.at.preds, types: Some(&self.at.types) };
-        Shape::of_access(op).is_some_and(|(object, shape)| shapes.has(object, shape))
+        Shape::of_access(op).is_some_and(|(object, shape)| self.shapes(func).has(object, shape))
+    }
+
+    fn shapes<'f>(&'f self, func: &'f Function) -> Shapes<'f> {
+        Shapes { module: self.at.cx.module, func, defs: &self.at.defs, preds: &self.at.preds, types: Some(&self.at.types) }
+    }
+
+    /// All objects that the operation takes are texts, and not only behind a test in the loop. (What a pure builtin takes is a text or null.)
+    fn takes_texts(&self, func: &Function, op: &Op) -> bool {
+        let shapes = self.shapes(func);
+        let mut all = true;
+        op.for_each_arg(|v| all &= func.values[v] != Ty::Ref || shapes.has(v, Shape::Elems(ElemKind::Byte)));
+        all
     }
 
     fn is_index(&self, func: &Function, array: Value, index: Value) -> bool {

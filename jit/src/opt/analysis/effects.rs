@@ -27,7 +27,7 @@ pub fn is_unseen(func: &Function, defs: &Defs, op: &Op) -> bool {
     }
 }
 
-/// Its result depends on its operands alone, and it has neither an effect nor a condition: it may be executed anywhere.
+/// Its result depends on its operands alone, and it has neither an effect nor a condition: it may be executed wherever its operands are what it takes. (Builtins take texts: a reference may be one behind a test only.)
 pub fn is_pure(op: &Op) -> bool {
     match op {
         Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) => true,
