@@ -1,14 +1,18 @@
-//! Functions on `Float`s, by the platform's mathematical library.
+//! Functions on `Float`s, by the platform's mathematical library. Programs cannot tell NaNs apart, but `pow` and `hypot` of the library do: all are made the same first.
 
 use super::Thread;
 
 macro_rules! functions {
     ($($name:ident $method:ident ($x:ident $(, $y:ident)?);)*) => {$(
         pub fn $name(_: &Thread, $x: f64 $(, $y: f64)?) -> f64 {
-            $x.$method($($y)?)
+            quiet($x).$method($(quiet($y))?)
         }
     )*};
 }
+fn quiet(x: f64) -> f64 {
+    if x.is_nan() { f64::NAN } else { x }
+}
+
 functions! {
     sin sin(x);
     cos cos(x);
