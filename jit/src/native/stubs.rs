@@ -231,12 +231,37 @@ macro_rules! preserving_stub {
     };
 }
 
-preserving_stub!(stub_entry, entry_slow);
 preserving_stub!(stub_poll, poll_slow);
 preserving_stub!(stub_new_object, new_object);
 preserving_stub!(stub_new_array, new_array);
 preserving_stub!(stub_barrier, barrier);
 preserving_stub!(stub_call_slow, call_slow);
+
+/// The slow path of a prologue: a yield, or the stack's end. Then the error is made on the caller's part of the stack, which leaves room enough: the function's own frame, which may be larger than what is kept free, is not there yet.
+#[unsafe(naked)]
+unsafe extern "C" fn stub_entry() {
+    naked_asm!(
+        "push rax",
+        "lea rax, [rsp + 16]",
+        "cmp rax, [r15 + {limit}]",
+        "pop rax",
+        "jae {poll}",
+        "pop rax",
+        "mov [r15 + {last_pc}], rax",
+        "mov [r15 + {last_fp}], rbp",
+        "mov rsp, rbp",
+        "and rsp, -16",
+        "mov rdi, r15",
+        "call {overflow}",
+        "jmp {unwind}",
+        limit = const offset::REAL_STACK_LIMIT,
+        last_pc = const offset::LAST_PC,
+        last_fp = const offset::LAST_FP,
+        poll = sym stub_poll,
+        overflow = sym overflow,
+        unwind = sym unwind,
+    )
+}
 
 /// Stores a [`CallSeen`] of the callee whose prologue or probe this is, and goes on as if nothing had happened; where there is no room for it, [`call_slow`] is asked.
 #[unsafe(naked)]
@@ -373,14 +398,9 @@ unsafe fn engine<'a>(ctx: *mut ThreadContext) -> &'a Engine {
     unsafe { &*(*ctx).engine.cast() }
 }
 
-unsafe extern "C" fn entry_slow(ctx: *mut ThreadContext, sp: u64) {
-    // SAFETY: the thread's own context.
-    if sp < unsafe { (*ctx).real_stack_limit } {
-        // SAFETY: as above; no operands.
-        return unsafe { raise(ctx, TrapKind::StackOverflow) };
-    }
-    // SAFETY: called from a stub.
-    unsafe { poll_slow(ctx, sp) }
+unsafe extern "C" fn overflow(ctx: *mut ThreadContext) {
+    // SAFETY: called from a stub, frames recorded; no operands.
+    unsafe { raise(ctx, TrapKind::StackOverflow) }
 }
 
 unsafe extern "C" fn poll_slow(ctx: *mut ThreadContext, _sp: u64) {
