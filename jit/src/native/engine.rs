@@ -511,7 +511,7 @@ impl Engine {
 
     /// Bytes of the frame that a call stands in, by its return address: from the frame pointer down to the stack pointer at the call. `None` as for [`Engine::decode`].
     pub fn frame_size(&self, return_address: u64) -> Option<u32> {
-        self.tables.frame(return_address).map(|frame| frame.size)
+        frames::size(&self.tables, return_address)
     }
 
     /// The function as it is handed to Cranelift, in its text form.

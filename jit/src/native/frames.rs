@@ -119,6 +119,12 @@ pub fn version_at(tables: &CodeTables, pc: u64) -> Option<(u64, Level)> {
     tables.version(pc - 1).map(|version| (version.start, version.level))
 }
 
+/// Bytes of the frame that the call stands in which returns there. For other threads, too.
+pub fn size(tables: &CodeTables, pc: u64) -> Option<u32> {
+    let _known = tables.decoding();
+    tables.frame(pc).map(|frame| frame.size)
+}
+
 fn at_return<'a>(tables: &'a CodeTables, info: FrameInfo<'a>, pc: u64) -> impl Iterator<Item = FrameView> + use<'a> {
     // The byte before: a call may be the last instruction.
     inlined_views(&version(tables, pc - 1).inlined, info.func, info.loc, Some(info.site))
