@@ -178,11 +178,16 @@ impl ThreadProfiler {
         self.retired = self.profiler.retired_calls();
         cells.set_left(self.armed);
         let action = self.sampler.start(self.at(0));
+        if self.profiler.windows().is_some() {
+            // No burst begins between windows, even where code counts there: a window begins with none under way.
+            self.due = match action {
+                Action::Wait(Wake::After(calls)) => Some(calls),
+                _ => Some(0),
+            };
+            return self.turn_window(&cells);
+        }
         self.follow(action, 0, false, &cells);
         self.arm(0, &cells);
-        if self.profiler.windows().is_some() {
-            self.turn_window(&cells);
-        }
     }
 
     /// The slow path of a prologue, or of the probe of an inlined one: the countdown has run out, and there is no room for a record.
@@ -478,7 +483,9 @@ impl ThreadProfiler {
         }
     }
 
+    /// Not in a burst: compiled code writes into the packet then.
     fn hand_over_full(&mut self) {
+        debug_assert!(self.burst.is_none(), "records of a burst go to the packet");
         if self.profiler.is_full(&self.packet) {
             self.counters.samples_dropped += self.profiler.hand_over(&mut self.packet);
         }

@@ -250,6 +250,7 @@ impl ThreadProfiler {
 #[cfg(test)]
 mod tests {
     use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
+    use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
     use profiler::program::Program;
     use std::sync::Arc;
@@ -259,6 +260,21 @@ mod tests {
     fn work(milliseconds: u64) {
         let end = clock::thread_time() + Duration::from_millis(milliseconds);
         while clock::thread_time() < end {}
+    }
+
+    /// Compiled code would write its records into a packet that the next window hands over.
+    #[test]
+    fn no_burst_begins_between_windows() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        for is_open in [false, true] {
+            profiler.windows().expect("there are windows").set_open(is_open);
+            let mut profile = profiler.thread(ThreadId::from_u32(0));
+            let mut ctx = ThreadContext::new(std::ptr::null_mut());
+            // SAFETY: the context is of nobody else; no code runs.
+            unsafe { profile.start(&raw mut ctx) };
+            assert_eq!(ctx.calls_left < i64::MAX / 4, is_open, "calls until something is to be done");
+            assert_eq!(profile.counts_calls(), is_open);
+        }
     }
 
     #[test]
