@@ -58,6 +58,11 @@ impl LargeObjects {
         self.by_size.remove(&(bytes, start));
     }
 
+    /// Some free range is as long.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.by_size.last().is_some_and(|&(longest, _)| longest >= bytes)
+    }
+
     /// Zeroed pages. `None` if no free range is long enough.
     pub fn allocate(&mut self, bytes: usize) -> Option<usize> {
         debug_assert!(bytes > 0 && bytes.is_multiple_of(PAGE));

@@ -266,7 +266,7 @@ impl Heap {
         let mut major = full;
         self.run(&mut inner, full, large, roots);
         let mut fits = self.resize_nursery(&mut inner, large);
-        if !fits && !full {
+        if !(full || fits && inner.large.has_room(large)) {
             major = true;
             self.run(&mut inner, true, large, roots);
             fits = self.resize_nursery(&mut inner, large);
@@ -274,6 +274,8 @@ impl Heap {
         if inner.nursery_size == 0 {
             fits = self.grant_grace(&mut inner, had_grace, large);
         }
+        // Large objects do not move: there may be bytes enough, and no range of addresses that is long enough.
+        fits &= inner.large.has_room(large);
         if self.options.verify {
             self.verify(&inner, roots);
         }
