@@ -5,21 +5,35 @@
 
 use super::program::{End, ExitStatus, Runtime};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// The exit code of what SIGINT has ended.
 pub const CODE: u8 = 130;
 
 /// A program that SIGINT ends.
 pub fn watch(runtime: &Arc<Runtime>) {
+    const PATIENCE: Duration = Duration::from_millis(500);
     let runtime = Arc::downgrade(runtime);
     listen(move || {
-        use std::time::Duration;
         let Some(runtime) = runtime.upgrade() else { return };
-        // Whoever holds the output may be stuck in a write nobody reads.
-        runtime.writers.close_within(Duration::from_millis(500));
-        runtime.writers.error_now("interrupted\n");
+        let (output, errors) = (runtime.clone(), runtime.clone());
+        within(PATIENCE, move || _ = output.writers.close());
+        within(PATIENCE, move || errors.writers.error_now("interrupted\n"));
         runtime.end_with(ExitStatus { code: CODE, end: End::Interrupted });
     });
+}
+
+/// Does what may be stuck in a write that nobody reads, or wait for one: goes on after that time in any case.
+fn within(time: Duration, write: impl FnOnce() + Send + 'static) {
+    let (done, told) = channel();
+    let work = move || {
+        write();
+        _ = done.send(());
+    };
+    if std::thread::Builder::new().name("interrupted".into()).spawn(work).is_ok() {
+        _ = told.recv_timeout(time);
+    }
 }
 
 #[cfg(not(unix))]

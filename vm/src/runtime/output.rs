@@ -7,7 +7,6 @@ use super::program::{End, ExitStatus};
 use super::tuning;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
 
 /// When the reader of the output is gone.
 pub const CLOSED: ExitStatus = ExitStatus { code: 141, end: End::OutputClosed };
@@ -147,21 +146,5 @@ impl Writers {
         let result = out.flush();
         out.closed = true;
         result
-    }
-
-    /// As [`Writers::close`], but gives up waiting for a write under way.
-    pub fn close_within(&self, time: Duration) {
-        let begin = Instant::now();
-        loop {
-            if let Some(mut out) = self.try_out() {
-                _ = out.flush();
-                out.closed = true;
-                return;
-            }
-            if begin.elapsed() > time {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
     }
 }
