@@ -59,6 +59,64 @@ fn threads_that_wait_forever_can_be_interrupted() {
     assert_eq!(finish(child).0, Some(130));
 }
 
+/// The output is full, and nobody is waiting for it: the one who writes what is left of it must not be waited for.
+#[test]
+fn an_interrupt_ends_a_program_whose_output_nobody_reads() {
+    let program = "fun main() {\n    print(\"x\".repeat(65536))\n    print(\"more\")\n    eprintln(\"ready\")\n    while true { }\n}\n";
+    let mut child = start("unread", &[], program);
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    // What is printed to the error stream waits for the output; so this does not come.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    interrupt(&child);
+    let code = child.wait().unwrap().code();
+    let mut line = String::new();
+    errors.read_to_string(&mut line).unwrap();
+    assert_eq!((code, line.as_str()), (Some(130), "interrupted\n"));
+}
+
+#[test]
+fn a_large_object_for_which_no_range_is_long_enough_is_out_of_memory() {
+    let program = "
+        let held = Array<Array<Int>?>(8)
+        fun put(at: Int, mb: Int) { held[at] = if mb == 0 { null } else { Array<Int>(mb * 131072 - 2) } }
+        fun pin(at: Int) { held[at] = Array<Int>(1100) }
+        fun main() {
+            put(0, 28)
+            pin(2)
+            put(1, 28)
+            pin(3)
+            put(0, 0)
+            put(1, 0)
+            put(0, 29)
+            put(1, 29)
+            put(0, 0)
+            try { put(0, 30) } catch (e: OutOfMemoryError) { println(e) }
+        }";
+    let (code, out, errors) = finish(start("ranges", &["--heap", "64m", "--nursery", "1m"], program));
+    assert_eq!((code, out.as_str(), errors.as_str()), (Some(0), "OutOfMemoryError: out of memory\n", ""));
+}
+
+#[test]
+fn errors_of_threads_that_were_joined_are_not_kept() {
+    let program = "
+        class Failed(let n: Int, let ballast: Array<Int>) : Error(\"failed\")
+        fun main() {
+            var caught = 0
+            for n in 1..600 {
+                let thread = spawn(() => {
+                    if n > 0 { throw Failed(n, Array<Int>(1000)) }
+                    return n
+                })
+                for times in 1..2 {
+                    try { thread.join() } catch (e: Failed) { if e.n == n { caught += 1 } }
+                }
+            }
+            println(caught)
+        }";
+    let (code, out, errors) = finish(start("joined", &["--heap", "3m"], program));
+    assert_eq!((code, out.as_str(), errors.as_str()), (Some(0), "1200\n", ""));
+}
+
 /// What would come after the program's run does not: another run would never end.
 #[test]
 #[cfg(feature = "native")]

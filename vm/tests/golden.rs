@@ -38,6 +38,8 @@ const MODES: &[(&str, &str, &[&str])] = &[
     #[cfg(feature = "native")]
     ("opt", "opt", &[]),
     #[cfg(feature = "native")]
+    ("opt-apart", "opt", &["--inline", "none"]),
+    #[cfg(feature = "native")]
     ("opt-tiny-nursery", "opt", &["--nursery", "64k"]),
     #[cfg(feature = "native")]
     ("opt-stress", "opt", &["--gc-stress", "N"]),

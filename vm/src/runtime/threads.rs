@@ -1,7 +1,7 @@
 //! Starting, ending and joining program threads.
 //!
 //! In: closures to run. Out: numbers to join by. Invariants: a thread is registered with the world before its OS thread exists, so its closure is always rooted; the error that ended a thread is rooted
-//! until the program ends; a thread without a record ended without an error.
+//! until the thread is joined or the program ends; a thread without a record ended without an error, or was joined.
 
 use super::errors;
 use super::program::{End, ExitStatus, Runtime};
@@ -56,7 +56,7 @@ struct Table {
     next: i64,
     /// Threads besides the main one that have not ended.
     others: usize,
-    /// Of running threads, and of those that an error ended.
+    /// Of running threads, and of those that an error ended and nobody has joined since.
     records: BTreeMap<i64, Record>,
 }
 
@@ -65,8 +65,6 @@ struct Record {
     done: bool,
     /// What ended it.
     error: u64,
-    /// Somebody joined it after its end.
-    seen: bool,
 }
 
 impl Threads {
@@ -94,7 +92,7 @@ impl Threads {
         if error.is_null() {
             table.records.remove(&id.0);
         } else if let Some(record) = table.records.get_mut(&id.0) {
-            *record = Record { done: true, error: error.0, seen: false };
+            *record = Record { done: true, error: error.0 };
         }
         self.ended.notify_all();
     }
@@ -107,13 +105,9 @@ impl Threads {
         }
     }
 
-    /// The error that ended a thread, or null; marks it as seen. The caller is Running.
+    /// The error that ended a thread, or null; from now on nobody but the thread's object knows it. The caller is Running.
     fn take_result(&self, id: ThreadId) -> Ref {
-        let mut table = self.lock();
-        table.records.get_mut(&id.0).map_or(Ref::NULL, |r| {
-            r.seen = true;
-            Ref(r.error)
-        })
+        self.lock().records.remove(&id.0).map_or(Ref::NULL, |record| Ref(record.error))
     }
 
     /// Waits until only the main thread is left; the caller is Blocked.
@@ -124,12 +118,11 @@ impl Threads {
         }
     }
 
-    /// An error that ended a thread which nobody joined; marks it as seen.
+    /// An error that ended a thread which nobody joined, and which nobody is told of again.
     pub fn next_unseen(&self) -> Option<(ThreadId, Ref)> {
         let mut table = self.lock();
-        let (&id, record) = table.records.iter_mut().find(|(_, r)| r.error != 0 && !r.seen)?;
-        record.seen = true;
-        Some((ThreadId(id), Ref(record.error)))
+        let id = table.records.iter().find(|(_, record)| record.error != 0).map(|(&id, _)| id)?;
+        table.records.remove(&id).map(|record| (ThreadId(id), Ref(record.error)))
     }
 
     /// The world is stopped.
@@ -164,7 +157,7 @@ pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
     }
 }
 
-/// *Safepoint.* Waits for the thread with this number; the error that ended it, or null.
+/// *Safepoint.* Waits for the thread with this number; the error that ended it, or null: also if it was joined before.
 pub fn join(thread: &Thread, number: i64) -> Ref {
     let threads = &thread.runtime.threads;
     thread.blocked(|| threads.wait_for(ThreadId(number)));
