@@ -1,7 +1,7 @@
 //! Random programs in the language, to find out whether all tiers run them alike.
 //!
 //! In: a seed, or bytes of a fuzzer ([`Choices`]). Out: the text of a well-typed program that ends by itself and prints what it computes, checksums and caught errors included; the same choices give the same text.
-//! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds, text, collections,
+//! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds (loops over them at the limits of `Int`: `kernels.rs`), text, collections,
 //! locks, threads, recursion to the end of the stack. [`shrink`] makes a program that shows a difference smaller.
 //!
 //! Invariants of the generated text:
@@ -11,6 +11,7 @@
 mod choices;
 mod classes;
 mod expr;
+mod kernels;
 mod program;
 mod scope;
 mod shrink;

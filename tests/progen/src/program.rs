@@ -2,6 +2,7 @@
 
 use crate::choices::Choices;
 use crate::classes::{ClassInfo, InterfaceInfo};
+use crate::kernels::kernels;
 use crate::scope::{Scope, Var};
 use crate::templates::{EXTRAS, PRELUDE};
 use crate::ty::{Ty, array, fun, list, opt};
@@ -50,6 +51,11 @@ impl<'a> Generator<'a> {
             self.line("");
             self.out.push_str(text);
             self.funs.push(FunInfo { name: name.to_string(), params: vec![Ty::Int], ret: Some(Ty::Int) });
+        }
+        if self.choices.chance(50) {
+            let text = kernels(&mut self.choices, "kernel");
+            self.out.push_str(&text);
+            self.funs.push(FunInfo { name: "kernel".into(), params: vec![Ty::Int], ret: Some(Ty::Int) });
         }
         // Those run long or print: they are called from `main` only.
         let from_main: Vec<FunInfo> = std::mem::take(&mut self.funs);

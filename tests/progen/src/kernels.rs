@@ -1,0 +1,158 @@
+//! Loops over arrays, for what the optimizer does with checks: counted loops in a row and in each other, with indices at the limits of `Int` and tests of classes in between.
+//!
+//! Out: functions over two arrays, and one `Int -> Int` that calls them with arguments of all sizes and prints what comes of it, errors included.
+//! Invariant: each loop ends after [`ROUNDS`] rounds or so: its bounds are small, or it leaves by a `break`.
+
+use crate::choices::Choices;
+use std::fmt::Write;
+
+/// Rounds of a loop whose bounds may be anything.
+const ROUNDS: usize = 40;
+
+const FACTORS: &[&str] =
+    &["1", "2", "3", "-1", "7", "2147483648", "-4611686018427387904", "4611686018427387904", "Int.MIN", "(x + 1)", "x"];
+const OFFSETS: &[&str] = &["0", "1", "-1", "2", "x", "-x", "Int.MAX", "Int.MIN", "Int.MIN + 3", "4611686018427387904", "n", "(x ^ n)"];
+const SHIFTS: &[&str] = &["1", "2", "31", "62", "63"];
+
+pub struct Kernels<'a, 'b> {
+    choices: &'a mut Choices<'b>,
+    out: String,
+    names: usize,
+}
+
+/// The text of such functions; the last one has this name.
+pub fn kernels(choices: &mut Choices<'_>, name: &str) -> String {
+    let count = 1 + choices.below(3);
+    let mut kernels = Kernels { choices, out: String::new(), names: 0 };
+    for number in 0..count {
+        kernels.function(&format!("{name}{number}"));
+    }
+    kernels.driver(name, count);
+    kernels.out
+}
+
+impl Kernels<'_, '_> {
+    fn line(&mut self, indent: usize, text: &str) {
+        _ = writeln!(self.out, "{:1$}{text}", "", 4 * indent);
+    }
+
+    fn function(&mut self, name: &str) {
+        self.line(0, &format!("\nfun {name}(a: Array<Int>, b: Array<Int>, o: Object, x: Int, n: Int): Int {{"));
+        let start = *self.choices.pick(&["0", "a.length", "a.length + b.length", "o.toString().length"]);
+        self.line(1, &format!("var s = {start}"));
+        for _ in 0..1 + self.choices.below(3) {
+            match self.choices.below(4) {
+                0 => {
+                    let condition = self.condition("n");
+                    self.line(1, &format!("if {condition} {{"));
+                    self.counted(2, 0);
+                    self.line(1, "}");
+                }
+                _ => self.counted(1, 0),
+            }
+        }
+        self.line(1, "return s");
+        self.line(0, "}");
+    }
+
+    fn counted(&mut self, indent: usize, depth: usize) {
+        self.names += 1;
+        let i = format!("i{}", self.names);
+        let low = *self.choices.pick(&["0", "1", "(x & 7)", "-2", "x", "(n & 3)"]);
+        let high = *self.choices.pick(&["n", "10", "a.length", "b.length", "(x & 15)", "n + 2"]);
+        // From or to anywhere.
+        let is_wild = low == "x" || high.starts_with('n');
+        let step = *self.choices.pick(&["", "", "", " step 2", " step 3"]);
+        let dots = if self.choices.chance(70) { "..<" } else { ".." };
+        let by_while = step.is_empty() && self.choices.chance(30);
+        let limit = if is_wild { format!("r{} > {ROUNDS}", self.names) } else { "false".into() };
+        if is_wild {
+            self.line(indent, &format!("var r{} = 0", self.names));
+        }
+        if by_while {
+            self.line(indent, &format!("var {i} = {low}"));
+            self.line(indent, &format!("while {i} < {high} {{"));
+        } else if self.choices.chance(20) {
+            self.line(indent, &format!("for {i} in {high}..{low} step -1 {{"));
+        } else {
+            self.line(indent, &format!("for {i} in {low}{dots}{high}{step} {{"));
+        }
+        if is_wild {
+            self.line(indent + 1, &format!("r{} += 1", self.names));
+            self.line(indent + 1, &format!("if {limit} {{ break }}"));
+        }
+        self.body(indent + 1, depth, &i, by_while);
+        if by_while {
+            self.line(indent + 1, &format!("{i} += 1"));
+        }
+        self.line(indent, "}");
+    }
+
+    fn body(&mut self, indent: usize, depth: usize, i: &str, by_while: bool) {
+        for _ in 0..1 + self.choices.below(3) {
+            let (array, index) = (*self.choices.pick(&["a", "a", "b"]), self.index(i));
+            match self.choices.below(9) {
+                0..3 => self.line(indent, &format!("s += {array}[{index}]")),
+                3 => self.line(indent, &format!("{array}[{index}] = {i}")),
+                4 => self.line(indent, &format!("{array}[{index}] += 1")),
+                5 => {
+                    let (condition, leave) = (self.condition(i), if by_while || self.choices.chance(50) { "break" } else { "continue" });
+                    self.line(indent, &format!("if {condition} {{ {leave} }}"));
+                }
+                6 => {
+                    self.line(indent, "if !(o is Str) { break }");
+                    let text = *self.choices.pick(&["o.hash() & 7", "o.length", "o.compareTo(\"abc\")", "o.indexOf(\"b\")"]);
+                    self.line(indent, &format!("s += {text}"));
+                }
+                7 => {
+                    let condition = self.condition(i);
+                    self.line(indent, &format!("if {condition} {{ s ^= {array}[{index}] }}"));
+                }
+                _ if depth < 1 => self.counted(indent, depth + 1),
+                _ => self.line(indent, &format!("s = s * 31 + {i}")),
+            }
+        }
+    }
+
+    fn condition(&mut self, i: &str) -> String {
+        let (of, to) = (*self.choices.pick(&[i, "x", "s", "n"]), *self.choices.pick(&["x", "n", "3", "0", "a.length"]));
+        let cmp = *self.choices.pick(&["==", "<", ">", "!=", ">="]);
+        format!("{of} {cmp} {to}")
+    }
+
+    fn index(&mut self, i: &str) -> String {
+        let choices = &mut self.choices;
+        let (factor, offset) = (*choices.pick(FACTORS), *choices.pick(OFFSETS));
+        match choices.below(12) {
+            0..3 => i.into(),
+            3 => format!("{i} + {offset}"),
+            4 => format!("{offset} - {i}"),
+            5 => format!("{i} * {factor}"),
+            6 => format!("{i} * {factor} + {offset}"),
+            7 => format!("{offset} + ({i} * {factor} + {i} * {factor})"),
+            8 => format!("{i} >>> {}", choices.pick(SHIFTS)),
+            9 => format!("({i} << {}) + {offset}", choices.pick(SHIFTS)),
+            10 => format!("{i} & 7"),
+            _ => format!("{offset} - (0 - {i})"),
+        }
+    }
+
+    fn driver(&mut self, name: &str, count: usize) {
+        self.line(0, &format!("\nfun {name}(start: Int): Int {{"));
+        self.line(1, "var sum = 0");
+        for _ in 0..4 + self.choices.below(6) {
+            let number = self.choices.below(count);
+            let (a, b) = (*self.choices.pick(&["0", "3", "10", "40"]), *self.choices.pick(&["1", "10", "16"]));
+            let o = *self.choices.pick(&["\"abc\"", "\"b${start}\"", "Cell<Int>(start)", "AppError(\"app\", start)"]);
+            let x = *self.choices.pick(&["start", "start & 15", "0", "3", "4611686018427387903", "Int.MAX", "Int.MIN", "-1"]);
+            let n = *self.choices.pick(&["0", "5", "20", "start & 31", "9", "Int.MAX", "Int.MIN"]);
+            self.line(1, "try {");
+            self.line(2, &format!("sum = sum * 31 + {name}{number}(Array<Int>({a}, 2), Array<Int>({b}, 1), {o}, {x}, {n})"));
+            self.line(1, "} catch (e: BoundsError) {");
+            self.line(2, "println(\"caught ${e.message}\")");
+            self.line(1, "}");
+        }
+        self.line(1, "return sum");
+        self.line(0, "}");
+    }
+}
