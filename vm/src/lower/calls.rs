@@ -105,12 +105,12 @@ impl<'a> FnLower<'_, 'a> {
         }
     }
 
-    /// `Object`'s methods on values that are no objects (in generic code a `T` may be `Unit` or nullable): by the rules of `==` and interpolation.
+    /// `Object`'s methods on values that are no objects (in generic code a `T` may be `Unit` or nullable): by the rules of interpolation, null and `Unit` hashing to 0. `equals` is no
+    /// such method: what it is given is an `Object?`, and not of the value's type.
     fn call_on_any(&mut self, ty: Ty, name: &str, args: &[Value], at: Loc) -> Flow<Called> {
         match (name, args) {
             ("toString", &[value]) => Ok((Some(self.text_of(value, ty, at)), self.str_ty())),
             ("hash", &[value]) => self.hash(value, ty, at),
-            ("equals", &[a, b]) => Ok((Some(self.values_equal(a, b, ty, at)), Ty::BOOL)),
             _ => {
                 let message = format!("{} has no method {name}", self.cx.type_name(ty));
                 self.cx.bug(self.cx.blame, message);

@@ -86,7 +86,7 @@ impl<'a> FnLower<'_, 'a> {
                 let differ = self.op_safe(Op::Binary(BinaryOp::BXor, a, b), at);
                 self.not(differ, at)
             }
-            TyKind::Unit | TyKind::Never => self.bool(true, at),
+            TyKind::Unit | TyKind::Never | TyKind::Null => self.bool(true, at),
             TyKind::Class(class, _) if class == self.cx.program.known.str => {
                 self.op_safe(Op::CallBuiltin { builtin: Builtin::StrEq, args: [a, b].into_iter().collect() }, at)
             }

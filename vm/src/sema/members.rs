@@ -131,12 +131,14 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A member of a type parameter: of its bounds, or of `Object`.
+    /// A member of a type parameter: of its bounds, or of `Object`. Of numbers and null, for which the parameter may stand, nothing can be asked by `equals`: that takes an `Object?`.
     pub fn find_param_member(&mut self, param: TypeParamId, name: &str) -> Option<Found> {
         let bounds = self.type_params[param.0 as usize].bounds.clone();
         let parts: Vec<_> = bounds.into_iter().filter_map(|b| self.class_parts(b)).collect();
         let object = self.known.object;
-        parts.into_iter().chain([(object, Box::default())]).find_map(|(c, args)| self.find_member(c, &args, name))
+        let found = parts.into_iter().chain([(object, Box::default())]).find_map(|(c, args)| self.find_member(c, &args, name))?;
+        let needs_object = name == "equals" && found.class == object;
+        (!needs_object || self.is_reference_param(param)).then_some(found)
     }
 
     /// Whether `ty` (without inference variables) may stand for a parameter with this bound.

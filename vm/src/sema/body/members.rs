@@ -173,10 +173,14 @@ impl<'a> Body<'_, 'a> {
             _ => self.class_of(ty).map_or_else(Vec::new, |(c, _)| self.member_names(c, self.library())),
         };
         let near = foreign_member(text).filter(|n| names.contains(n)).or_else(|| self.near(text, names.iter().copied()));
-        let mut hint = near.map(|n| format!("did you mean `{n}`?"));
-        if hint.is_none() && matches!(self.kind_of(ty), TyKind::Param(_)) {
-            hint = Some(format!("`{shown}` may be any type: give it a bound that has `{text}`, as in `<{shown}: Interface>`"));
-        }
+        let hint = match (near, self.kind_of(ty)) {
+            (_, TyKind::Param(_)) if text == "equals" => Some(format!("`{shown}` may stand for numbers and for null: compare with `==`")),
+            (Some(near), _) => Some(format!("did you mean `{near}`?")),
+            (None, TyKind::Param(_)) => {
+                Some(format!("`{shown}` may be any type: give it a bound that has `{text}`, as in `<{shown}: Interface>`"))
+            }
+            (None, _) => None,
+        };
         let problem = Diagnostic::new(Code::UnknownMember, name.span, format!("`{shown}` has no `{text}`"));
         self.report(problem.maybe_hint(hint));
     }
