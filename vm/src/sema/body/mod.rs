@@ -73,8 +73,6 @@ pub enum Ret {
 
 /// A loop that is open.
 pub struct Loop {
-    /// Position at which it starts.
-    start: u32,
     /// States at its `break`s.
     breaks: State,
 }
@@ -88,6 +86,8 @@ pub struct Frame {
     /// Type for the values returned, where it is being collected.
     ret_ty: Ty,
     loops: Vec<Loop>,
+    /// Starts of the loops that run again what is being checked, outermost first: also of one whose condition that is, in which `break` does not mean it.
+    repeating: Vec<u32>,
     /// For each open `finally`: how many loops were open around it.
     finally: Vec<usize>,
     /// For each open `try` or `catch` with a `finally` behind it: how many loops were open around it, and that `finally`.
@@ -331,6 +331,7 @@ impl Frame {
             ret,
             ret_ty,
             loops: Vec::new(),
+            repeating: Vec::new(),
             finally: Vec::new(),
             guarded: Vec::new(),
             start,

@@ -332,17 +332,19 @@ impl<'a> Body<'_, 'a> {
 
     fn while_stmt(&mut self, cond: &'a ast::Expr, body: &'a ast::Block, span: Span, out: &mut Vec<hir::Stmt>) {
         self.widen(span);
+        self.frame().repeating.push(span.lo);
         let cond = self.cond(cond);
         self.state = cond.holds;
-        let (body, breaks) = self.loop_body(span, |b| b.block(body, Want::Unused).0);
+        let (body, breaks) = self.loop_body(body);
+        self.frame().repeating.pop();
         self.state = self.join_states(cond.fails, breaks);
         out.push(stmt(StmtKind::While { cond: cond.expr, body }, span));
     }
 
     /// Checks the body of a loop; also gives the state at its `break`s.
-    fn loop_body(&mut self, span: Span, body: impl FnOnce(&mut Self) -> hir::Block) -> (hir::Block, State) {
-        self.frame().loops.push(Loop { start: span.lo, breaks: State::unreachable() });
-        let block = body(self);
+    fn loop_body(&mut self, body: &'a ast::Block) -> (hir::Block, State) {
+        self.frame().loops.push(Loop { breaks: State::unreachable() });
+        let (block, _) = self.block(body, Want::Unused);
         let breaks = self.frame().loops.pop().map_or_else(State::unreachable, |l| l.breaks);
         (block, breaks)
     }
@@ -387,7 +389,9 @@ impl<'a> Body<'_, 'a> {
         let before = self.state.clone();
         let mark = self.open_scope();
         let (_, local) = self.declare(var, ty, VarKind::Loop);
-        let (body, breaks) = self.loop_body(span, |b| b.block(body, Want::Unused).0);
+        self.frame().repeating.push(span.lo);
+        let (body, breaks) = self.loop_body(body);
+        self.frame().repeating.pop();
         self.close_scope(mark);
         self.state = self.join_states(before, breaks);
         (local, body)
