@@ -224,7 +224,7 @@ impl<'a> Body<'_, 'a> {
         access: impl FnOnce(&mut Self, hir::Expr, Want) -> hir::Expr,
     ) -> hir::Expr {
         let at = receiver.span;
-        let Some(inner) = self.without_null(receiver.ty) else {
+        let Some(inner) = self.where_not_null(&receiver) else {
             self.check_nullable(&receiver, "?.");
             return access(self, receiver, want);
         };
@@ -249,6 +249,17 @@ impl<'a> Body<'_, 'a> {
         };
         let choice = expr(ExprKind::If { cond: Box::new(test), then, els }, ty, span);
         block_expr(stmts, choice)
+    }
+
+    /// The type that the value has where it is not null; `None`: it never is. A field or a global of a type without null is null until its initializer has run.
+    fn where_not_null(&mut self, e: &hir::Expr) -> Option<Ty> {
+        if let Some(inner) = self.without_null(e.ty) {
+            return Some(inner);
+        }
+        let ty = self.shallow(e.ty);
+        let may_be_early = matches!(e.kind, ExprKind::Field { .. } | ExprKind::Global(_));
+        let may_be_reference = matches!(self.kind_of(ty), TyKind::Class(..) | TyKind::Fun(..) | TyKind::Param(_));
+        (may_be_early && may_be_reference).then_some(ty)
     }
 
     /// `e != null` (`negated`) or `e == null`.
@@ -284,7 +295,7 @@ impl<'a> Body<'_, 'a> {
         if l_ty == Ty::NULL {
             return self.expr(right, want);
         }
-        let Some(inner) = self.without_null(l_ty) else {
+        let Some(inner) = self.where_not_null(&l) else {
             self.check_nullable(&l, "?:");
             let before = self.state.clone();
             self.expr(right, want);
