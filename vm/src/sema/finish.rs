@@ -1,4 +1,4 @@
-//! The last pass over a checked body: inference variables replaced by what they were bound to, conversions that convert nothing removed, captured variables
+//! The last pass over a checked body: inference variables replaced by what they were bound to, the type of null by a type that has null, conversions that convert nothing removed, captured variables
 //! that are assigned marked as boxed.
 //!
 //! In: a body fresh from the checker and its bindings. Out: the same body, obeying the invariants of `hir`.
@@ -7,8 +7,9 @@ use super::hir::*;
 use super::infer::Infer;
 use super::types::{Ty, Types};
 
-pub fn finish(body: &mut Body, types: &mut Types, infer: &Infer) {
-    let mut pass = Pass { types, infer, uses: Vec::new() };
+/// `any` is the type `Object?`.
+pub fn finish(body: &mut Body, types: &mut Types, infer: &Infer, any: Ty) {
+    let mut pass = Pass { types, infer, any, uses: Vec::new() };
     pass.body(body);
     mark_boxed(body);
 }
@@ -23,6 +24,7 @@ struct Use {
 struct Pass<'p> {
     types: &'p mut Types,
     infer: &'p Infer,
+    any: Ty,
     /// Of the body being walked, by local.
     uses: Vec<Use>,
 }
@@ -31,6 +33,9 @@ impl Pass<'_> {
     fn ty(&mut self, ty: &mut Ty) {
         if self.types.has_infer(*ty) {
             *ty = self.infer.resolve(self.types, *ty);
+        }
+        if *ty == Ty::NULL {
+            *ty = self.any;
         }
     }
 

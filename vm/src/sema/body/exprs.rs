@@ -293,7 +293,8 @@ impl<'a> Body<'_, 'a> {
         let l = self.expr(left, hint);
         let l_ty = self.shallow(l.ty);
         if l_ty == Ty::NULL {
-            return self.expr(right, want);
+            let r = self.expr(right, want);
+            return self.in_order(l, r);
         }
         let Some(inner) = self.where_not_null(&l) else {
             self.check_nullable(&l, "?:");
@@ -341,6 +342,15 @@ impl<'a> Body<'_, 'a> {
         };
         let choice = expr(ExprKind::If { cond: Box::new(test), then, els: Some(els) }, ty, span);
         block_expr(stmts, choice)
+    }
+
+    /// The second value, after the first one has been evaluated.
+    pub fn in_order(&mut self, first: hir::Expr, second: hir::Expr) -> hir::Expr {
+        if matches!(first.kind, ExprKind::Null) {
+            return second;
+        }
+        let (first, at) = (self.plain_null(first), second.span);
+        block_expr(vec![stmt(StmtKind::Expr(first), at)], second)
     }
 
     // Casts.

@@ -343,7 +343,9 @@ impl<'a> Body<'_, 'a> {
         self.settle(0);
         let frame = self.frames.pop();
         let mut body = hir::Body { locals: frame.map_or_else(Vec::new, |f| f.locals), params, block };
-        finish::finish(&mut body, &mut self.ck.types, &self.infer);
+        let object = self.object_ty();
+        let any = self.types.nullable(object);
+        finish::finish(&mut body, &mut self.ck.types, &self.infer, any);
         body
     }
 }

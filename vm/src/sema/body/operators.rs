@@ -151,7 +151,10 @@ impl<'a> Body<'_, 'a> {
             None => self.expr(e, Want::Any),
         };
         match self.shallow(value.ty) {
-            Ty::NULL => return expr(ExprKind::Bool(!negated), Ty::BOOL, span),
+            Ty::NULL => {
+                let result = expr(ExprKind::Bool(!negated), Ty::BOOL, span);
+                return self.in_order(value, result);
+            }
             Ty::ERROR => return expr(ExprKind::Bool(false), Ty::BOOL, span),
             Ty::NEVER => return value,
             _ => {}
