@@ -239,16 +239,16 @@ impl<'a> Body<'_, 'a> {
         let after = std::mem::take(&mut self.state);
         self.state = self.join_states(before, after);
         let found_ty = self.shallow(found.ty);
-        let (then, els, ty) = if want == Want::Unused || matches!(found_ty, Ty::NEVER) {
-            (hir::Block { stmts: vec![stmt(StmtKind::Expr(found), span)], value: None }, None, Ty::UNIT)
-        } else {
-            let ty = self.types.nullable(found_ty);
-            let value = self.coerce(found, ty);
-            let null = hir::Block { stmts: Vec::new(), value: Some(Box::new(expr(ExprKind::Null, ty, span))) };
-            (hir::Block { stmts: Vec::new(), value: Some(Box::new(value)) }, Some(null), ty)
-        };
-        let choice = expr(ExprKind::If { cond: Box::new(test), then, els }, ty, span);
-        block_expr(stmts, choice)
+        if want == Want::Unused {
+            let then = hir::Block { stmts: vec![stmt(StmtKind::Expr(found), span)], value: None };
+            return block_expr(stmts, expr(ExprKind::If { cond: Box::new(test), then, els: None }, Ty::UNIT, span));
+        }
+        // Of what never returns, null is all that can be seen.
+        let ty = self.types.nullable(found_ty);
+        let found = self.coerce(found, ty);
+        let then = self.expr_block(found, Want::Any).0;
+        let els = Some(hir::Block { stmts: Vec::new(), value: Some(Box::new(expr(ExprKind::Null, ty, span))) });
+        block_expr(stmts, expr(ExprKind::If { cond: Box::new(test), then, els }, ty, span))
     }
 
     /// The type that the value has where it is not null; `None`: it never is. A field or a global of a type without null is null until its initializer has run.
