@@ -312,7 +312,6 @@ impl<'a> Body<'_, 'a> {
             self.narrow_non_null(&mut present, var);
         }
         let r_want = match want {
-            Want::Unused => Want::Any,
             Want::Type(t) if self.bare_infer(t).is_some() => Want::Type(inner),
             Want::Any => Want::Type(inner),
             want => want,
@@ -320,6 +319,12 @@ impl<'a> Body<'_, 'a> {
         let r = self.expr(right, r_want);
         let absent = std::mem::take(&mut self.state);
         self.state = self.join_states(present, absent);
+        if want == Want::Unused {
+            let r = self.plain_null(r);
+            let els = hir::Block { stmts: vec![stmt(StmtKind::Expr(r), span)], value: None };
+            let present = hir::Block { stmts: Vec::new(), value: None };
+            return block_expr(stmts, expr(ExprKind::If { cond: Box::new(test), then: present, els: Some(els) }, Ty::UNIT, span));
+        }
         let value = expr(ExprKind::Convert(Box::new(expr(ExprKind::Local(held), l_ty, at))), inner, at);
         let ty = match want {
             Want::Type(t) if self.bare_infer(t).is_none() => t,
