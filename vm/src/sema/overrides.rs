@@ -248,7 +248,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The class and its base classes.
-    fn line(&mut self, class: ClassId, args: &[Ty]) -> Vec<(ClassId, Box<[Ty]>)> {
+    pub fn line(&mut self, class: ClassId, args: &[Ty]) -> Vec<(ClassId, Box<[Ty]>)> {
         let mut line = Vec::new();
         let mut next = Some((class, Box::<[Ty]>::from(args)));
         while let Some((c, a)) = next {

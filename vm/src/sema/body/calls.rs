@@ -131,20 +131,21 @@ impl<'a> Body<'_, 'a> {
         self.call_found(this, found, name, Dispatch::Static, site)
     }
 
-    /// A member seen from the base class, or where that has none, from the interfaces: the default that stands for it, of which there must not be several.
+    /// A member of the base class, or where none of the classes above has it, of the interfaces: the default that stands for it, of which there must not be several.
     fn super_member(&mut self, class: ClassId, args: &[Ty], name: &Name) -> Option<Found> {
         if !self.library() && name.text.starts_with("__") {
             return None;
         }
         let object = self.known.object;
         let in_base = self.ck.base_of(class, args).and_then(|(c, a)| self.ck.find_member(c, &a, &name.text));
-        if in_base
-            .as_ref()
-            .is_some_and(|f| !matches!(f.member, Member::Method(m) if self.ck.is_abstract(m)) && (f.class != object || class != object))
-        {
+        let stands = |f: &Found| self.class(f.class).kind != ClassKind::Interface && (f.class != object || class != object);
+        if in_base.as_ref().is_some_and(|f| stands(f) && !matches!(f.member, Member::Method(m) if self.ck.is_abstract(m))) {
             return in_base;
         }
-        let from_interfaces = self.ck.interface_members(&[(class, args.into())], &name.text);
+        // A base class may have the interfaces instead of this one.
+        let inherited = in_base.as_ref().is_some_and(|f| self.class(f.class).kind == ClassKind::Interface);
+        let classes = if inherited { self.ck.line(class, args) } else { vec![(class, args.into())] };
+        let from_interfaces = self.ck.interface_members(&classes, &name.text);
         let best = self.ck.most_derived(&from_interfaces);
         let mut defaults = best.iter().filter(|found| self.ck.has_default(found));
         match (defaults.next(), defaults.next()) {
