@@ -116,6 +116,11 @@ impl<'a> Body<'_, 'a> {
         let inner = self.non_null(subject).unwrap_or(subject);
         match &pattern.kind {
             PatternKind::Else => Checked::Else,
+            PatternKind::Value(e) if self.is_wildcard(e) => {
+                let problem = Diagnostic::new(Code::ForeignSyntax, e.span, "`_` is no pattern");
+                self.report(problem.hint("write `else => …`"));
+                Checked::Else
+            }
             PatternKind::Value(e) => self.value_pattern(e, inner, subject, coverage),
             PatternKind::Range { start, end, inclusive } => self.range_pattern(start, end, *inclusive, inner, pattern.span),
             PatternKind::Is { ty: written, bind } => {
@@ -142,6 +147,12 @@ impl<'a> Body<'_, 'a> {
                 Checked::Pattern(Pattern::Is { ty, bind })
             }
         }
+    }
+
+    /// `_`, where no constant has that name.
+    fn is_wildcard(&mut self, e: &ast::Expr) -> bool {
+        let ast::ExprKind::Name(name) = &e.kind else { return false };
+        &*name.text == "_" && (self.lookup_var("_").is_some() || self.find_name("_").is_none())
     }
 
     fn value_pattern(&mut self, e: &'a ast::Expr, inner: Ty, subject: Ty, coverage: &mut Coverage) -> Checked {

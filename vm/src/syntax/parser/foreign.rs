@@ -247,7 +247,8 @@ impl Parser<'_> {
         let d = match (word, next.kind) {
             ("elif" | "elsif" | "elseif", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
             ("do" | "loop" | "repeat" | "forever", TokenKind::LBrace) => self.unknown_word(self.cur.span, word),
-            ("foreach", TokenKind::LParen) if !self.is_in(3) && !self.is_in(4) => return None,
+            // Also a function may have the name, and what is called with a closure has a `:` here.
+            ("foreach", TokenKind::LParen) if self.nth_kind(3) != TokenKind::In && self.nth_kind(4) != TokenKind::In => return None,
             ("foreach", TokenKind::LParen | TokenKind::Name) => self.unknown_word(self.cur.span, word),
             ("unless" | "until", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
             ("switch" | "when", kind) if begins_operand(kind) || kind == TokenKind::LBrace => {
@@ -347,7 +348,6 @@ impl Parser<'_> {
         }
         let word = self.cur_name()?;
         match (word, self.nth_kind(1)) {
-            ("_", _) => Some(self.foreign("`_` is no pattern", "write `else => …`")),
             ("default" | "otherwise", TokenKind::Arrow | TokenKind::Colon) => {
                 Some(self.foreign(format!("there is no `{word}`"), "write `else => …`"))
             }
