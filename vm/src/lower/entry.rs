@@ -112,7 +112,8 @@ impl Cx<'_> {
         let mut refs: Vec<FunRef> = self.fun_refs.values().copied().collect();
         refs.sort_by_key(|r| r.global);
         let globals = self.program.globals.iter().enumerate();
-        let literals: Vec<_> = globals.filter(|(_, g)| g.mutable).filter_map(|(i, g)| Some((GlobalId(i as u32), constant(g)?))).collect();
+        let literals: Vec<_> =
+            globals.filter(|(_, g)| g.mutable).filter_map(|(i, g)| Some((GlobalId(i as u32), constant(g)?, g.ty))).collect();
         let initializers = std::mem::take(&mut self.initializers);
 
         let mut lowering = FnLower::new(self, entry, None, [].into(), Ty::INT);
@@ -125,12 +126,12 @@ impl Cx<'_> {
         let mut calls = initializers.into_iter().peekable();
         loop {
             let literal_first = match (literals.peek(), calls.peek()) {
-                (Some((a, _)), Some((b, _))) => a < b,
+                (Some((a, ..)), Some((b, _))) => a < b,
                 (a, None) => a.is_some(),
                 (None, Some(_)) => false,
             };
-            if literal_first && let Some((id, literal)) = literals.next() {
-                let value = lowering.literal(literal, at);
+            if literal_first && let Some((id, literal, ty)) = literals.next() {
+                let value = lowering.literal(literal, ty, at);
                 let global = lowering.cx.global(id);
                 lowering.op(Op::StoreGlobal(global, value), at);
             } else if let Some((id, init)) = calls.next() {

@@ -185,19 +185,21 @@ impl<'a> FnLower<'_, 'a> {
     fn read_global(&mut self, id: GlobalId, at: Loc) -> Value {
         let global = &self.cx.program.globals[id.index()];
         if let Some(value) = (!global.mutable).then(|| constant(global)).flatten() {
-            return self.literal(value, at);
+            return self.literal(value, global.ty, at);
         }
         let global = self.cx.global(id);
         self.op_safe(Op::LoadGlobal(global), at)
     }
 
-    pub(super) fn literal(&mut self, value: Literal<'a>, at: Loc) -> Value {
-        match value {
-            Literal::Int(v) => self.int(v, at),
-            Literal::Float(v) => self.op_safe(Op::FConst(v.to_bits()), at),
-            Literal::Bool(v) => self.bool(v, at),
-            Literal::Str(v) => self.str(v, at),
-        }
+    /// The value as a `ty`: a number that may be null gets a box of its own, for boxes have no identity.
+    pub(super) fn literal(&mut self, value: Literal<'a>, ty: Ty, at: Loc) -> Value {
+        let (value, from) = match value {
+            Literal::Int(v) => (self.int(v, at), Ty::INT),
+            Literal::Float(v) => (self.op_safe(Op::FConst(v.to_bits()), at), Ty::FLOAT),
+            Literal::Bool(v) => (self.bool(v, at), Ty::BOOL),
+            Literal::Str(v) => (self.str(v, at), self.str_ty()),
+        };
+        self.convert(value, from, ty, at)
     }
 
     /// How the elements of the array (or text) type lie in memory.
@@ -286,31 +288,32 @@ pub(super) enum Literal<'a> {
 /// The value of a `let` whose initializer is a literal, or arithmetic on `Float` literals (`1.0 / 0.0`).
 pub(super) fn constant(global: &crate::sema::hir::Global) -> Option<Literal<'_>> {
     let block = &global.init.block;
-    block.stmts.is_empty().then_some(block.value.as_deref()).flatten().and_then(|e| literal(e, 8))
+    block.stmts.is_empty().then_some(block.value.as_deref()).flatten().and_then(literal)
 }
 
-fn literal(expr: &Expr, depth: u32) -> Option<Literal<'_>> {
-    let depth = depth.checked_sub(1)?;
+fn literal(expr: &Expr) -> Option<Literal<'_>> {
     Some(match &expr.kind {
         ExprKind::Int(v) => Literal::Int(*v),
         ExprKind::Float(v) => Literal::Float(*v),
         ExprKind::Bool(v) => Literal::Bool(*v),
         ExprKind::Str(v) => Literal::Str(v),
-        ExprKind::Unary { op: UnaryOp::Neg, operand } => match literal(operand, depth)? {
+        ExprKind::Unary { op: UnaryOp::Neg, operand } => match literal(operand)? {
             Literal::Int(v) => Literal::Int(v.wrapping_neg()),
             Literal::Float(v) => Literal::Float(-v),
             _ => return None,
         },
-        ExprKind::Binary { op, left, right } => match (literal(left, depth)?, literal(right, depth)?) {
+        ExprKind::Binary { op, left, right } => match (literal(left)?, literal(right)?) {
             (Literal::Float(a), Literal::Float(b)) => Literal::Float(match op {
                 BinaryOp::Add => a + b,
                 BinaryOp::Sub => a - b,
                 BinaryOp::Mul => a * b,
                 BinaryOp::Div => a / b,
+                BinaryOp::Rem => a % b,
                 _ => return None,
             }),
             _ => return None,
         },
+        ExprKind::Convert(inner) => literal(inner)?,
         _ => return None,
     })
 }
