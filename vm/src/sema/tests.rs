@@ -36,6 +36,36 @@ fn lowers(program: &mut hir::Program, map: &SourceMap) -> String {
     String::new()
 }
 
+/// Of what stands in a broken file, only what is broken is reported.
+#[test]
+fn syntax_errors_have_no_consequences() {
+    let text = "
+let g = * 1
+class C {
+    let f = [1, 2
+    fun m(): Int = f.length
+}
+object O { let z = ) }
+fun f(): Int { return (1 + ) }
+fun main() {
+    let x: Int = *
+    var y = )
+    y += x
+    let z = if x > 1 { 3 } else { * }
+    println(\"${g} ${C().f} ${O.z + f()} ${x} ${y.length} ${z + 1}\")
+    if x > 3 let w = (
+    println(g.h())
+}
+";
+    let mut map = SourceMap::new();
+    let mut sink = Diagnostics::new();
+    let units = load_text(&mut map, Path::new("test.lang"), text.to_string(), &mut sink);
+    let broken = sink.count();
+    assert!(broken > 6, "{}", sink.render(&map, false));
+    sink.append(check(&units, Scope::Reachable).1);
+    assert_eq!(sink.count(), broken, "{}", sink.render(&map, false));
+}
+
 #[test]
 fn the_whole_library_is_correct() {
     let mut map = SourceMap::new();

@@ -91,7 +91,8 @@ impl<'a> Body<'_, 'a> {
                 let (body, _) = self.block(body, Want::Unused);
                 out.push(stmt(StmtKind::Lock { mutex, body }, s.span));
             }
-            ast::StmtKind::Error => {}
+            // It may have been meant to return, or to be a value.
+            ast::StmtKind::Error => self.state.dead = true,
         }
         self.settle(mark);
     }

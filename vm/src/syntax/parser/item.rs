@@ -30,12 +30,16 @@ impl Parser<'_> {
                 self.import_item(&mut file, start);
                 continue;
             }
+            self.uninitialized = None;
             match self.item() {
                 Ok(item) => {
                     file.items.push(item);
                     self.end_of_item();
                 }
-                Err(Abort) => self.sync_item(start),
+                Err(Abort) => {
+                    file.items.extend(self.uninitialized.take().map(Item::Global));
+                    self.sync_item(start);
+                }
             }
         }
     }
@@ -355,7 +359,11 @@ impl Parser<'_> {
             self.bump();
             supers.push(self.super_type()?);
         }
-        let members = if self.at(TokenKind::LBrace) { self.members(Place::Class, Self::class_member)? } else { Vec::new() };
+        let members = if self.at(TokenKind::LBrace) {
+            self.members(Place::Class, Self::class_member, |v| Some(Member::Field(v)))?
+        } else {
+            Vec::new()
+        };
         Ok(ClassDecl { modifiers, name, type_params, params, supers, members, span: self.span_from(lo) })
     }
 
@@ -390,8 +398,13 @@ impl Parser<'_> {
         Ok(Super { ty, args, span: self.span_from(lo) })
     }
 
-    /// `{ members }`; a member with an error in it is left out.
-    fn members<T>(&mut self, place: Place, member: fn(&mut Self, Place) -> PResult<T>) -> PResult<Vec<T>> {
+    /// `{ members }`; a member with an error in it is left out, but for what `variable` makes of one whose initializer has it.
+    fn members<T>(
+        &mut self,
+        place: Place,
+        member: fn(&mut Self, Place) -> PResult<T>,
+        variable: fn(VarDecl) -> Option<T>,
+    ) -> PResult<Vec<T>> {
         let open = self.bump().span;
         let mut members = Vec::new();
         loop {
@@ -405,12 +418,16 @@ impl Parser<'_> {
             }
             let start = self.pos;
             self.mark_start();
+            self.uninitialized = None;
             match self.nested(|p| member(p, place)) {
                 Ok(m) => {
                     members.push(m);
                     self.end_of_member();
                 }
-                Err(Abort) => self.sync_member(start),
+                Err(Abort) => {
+                    members.extend(self.uninitialized.take().and_then(variable));
+                    self.sync_member(start);
+                }
             }
         }
     }
@@ -501,7 +518,7 @@ impl Parser<'_> {
             self.bump();
             supers.push(self.ty()?);
         }
-        let funs = if self.at(TokenKind::LBrace) { self.members(Place::Interface, Self::interface_member)? } else { Vec::new() };
+        let funs = if self.at(TokenKind::LBrace) { self.members(Place::Interface, Self::interface_member, |_| None)? } else { Vec::new() };
         Ok(InterfaceDecl { name, type_params, supers, funs, span: self.span_from(lo) })
     }
 
@@ -526,7 +543,7 @@ impl Parser<'_> {
         if !self.at(TokenKind::LBrace) {
             return Err(self.block_expected());
         }
-        for member in self.members(Place::Object, Self::object_member)? {
+        for member in self.members(Place::Object, Self::object_member, |v| Some(Member::Field(v)))? {
             match member {
                 Member::Field(global) => globals.push(global),
                 Member::Fun(fun) => funs.push(fun),

@@ -16,7 +16,7 @@ mod stmt;
 mod types;
 mod words;
 
-use super::ast::{self, Name};
+use super::ast::{self, Name, VarDecl};
 use super::lexer::{Lexed, lex};
 use super::token::{Token, TokenKind};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -81,6 +81,7 @@ pub(super) fn parse_tokens(map: &SourceMap, file: FileId, lexed: &Lexed, sink: &
         height: 0,
         dead: false,
         blamed: None,
+        uninitialized: None,
     };
     let file = parser.file();
     (file, parser.marks)
@@ -109,6 +110,8 @@ struct Parser<'a> {
     dead: bool,
     /// Token last reported about.
     blamed: Option<usize>,
+    /// The declaration that is being given up for its initializer: its name is declared all the same.
+    uninitialized: Option<VarDecl>,
 }
 
 impl<'a> Parser<'a> {

@@ -98,14 +98,16 @@ impl Parser<'_> {
         let start = self.pos;
         let lo = self.cur.span.lo;
         self.mark_start();
+        self.uninitialized = None;
         match self.statement_inner() {
             Ok(stmt) => {
                 self.end_of_statement(start);
                 stmt
             }
             Err(Abort) => {
+                let kind = self.uninitialized.take().map_or(StmtKind::Error, StmtKind::Var);
                 self.sync_statement(start);
-                Stmt { kind: StmtKind::Error, span: self.span_from(lo) }
+                Stmt { kind, span: self.span_from(lo) }
             }
         }
     }
@@ -177,12 +179,14 @@ impl Parser<'_> {
         let ty = if self.eat(TokenKind::Colon) { Some(self.ty()?) } else { None };
         if self.at(TokenKind::Eq) {
             self.bump();
-            let init = self.expr()?;
-            if self.cur.kind.is_assign() && self.same_line() {
-                let d = self.statement_end_expected(self.pos);
-                return Err(self.abort(d));
-            }
-            return Ok(VarDecl { mutability, name, ty, init, span: self.span_from(lo) });
+            return match self.initializer() {
+                Ok(init) => Ok(VarDecl { mutability, name, ty, init, span: self.span_from(lo) }),
+                Err(abort) => {
+                    let init = self.no_expr();
+                    self.uninitialized = Some(VarDecl { mutability, name, ty, init, span: self.span_from(lo) });
+                    Err(abort)
+                }
+            };
         }
         // `let x: Int` without a value; the line may be over or go on with something else.
         if !self.cur.newline && !matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof) {
@@ -196,8 +200,21 @@ impl Parser<'_> {
         };
         let d = crate::diag::Diagnostic::new(Code::MissingInit, name.span, format!("`{}` has no initializer", name.text));
         self.report(d.hint(hint));
-        let init = Expr { kind: ExprKind::Error, span: Span::new(self.prev_end, self.prev_end) };
+        let init = self.no_expr();
         Ok(VarDecl { mutability, name, ty, init, span })
+    }
+
+    fn initializer(&mut self) -> PResult<Expr> {
+        let init = self.expr()?;
+        if self.cur.kind.is_assign() && self.same_line() {
+            let d = self.statement_end_expected(self.pos);
+            return Err(self.abort(d));
+        }
+        Ok(init)
+    }
+
+    fn no_expr(&self) -> Expr {
+        Expr { kind: ExprKind::Error, span: Span::new(self.prev_end, self.prev_end) }
     }
 
     #[inline(never)]
