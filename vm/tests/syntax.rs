@@ -97,6 +97,26 @@ fn formatting_is_safe_for_all_programs() {
     }
 }
 
+/// What is broken for its width must not look to the next run as if the author had broken it for another reason.
+#[test]
+fn formatting_broken_lines_again_changes_nothing() {
+    let wide = "w".repeat(40);
+    for text in [
+        format!(
+            "fun f({wide}: Int, from: {wide}, over: Str): Int = if n == 0 {{ 0 }} else {{ f(n - 1, from, over) + 1 + f(n - 1, over, 2) }}"
+        ),
+        format!("class C(let {wide}: Int, let b: {wide}, let c: Str) : B(c) {{ fun f(): Int = 1 }}"),
+        format!("fun main() {{ let x = {wide}({wide}, {wide}) => if a {{ 0 }} else {{ 1 }} }}"),
+        format!("fun main() {{\n    let f = ({wide}: Int, {wide}: Int, b: Int) => if a {{ 0 }} else {{ 1 }}\n}}"),
+        format!("fun main() {{\n    {wide}[f({wide}, {wide})] = if a {{ 0 }} else {{ 1 }}\n}}"),
+        format!("fun main() {{\n    try {{ f({wide}) }} catch (e: NullError) {{ /* c */ g({wide}) }}\n}}"),
+        format!("fun main() {{\n    if a {{ f({wide}); /* c */ g({wide}) /* d */ }}\n}}"),
+        "fun main() {\n    println(max(/* a\n x */ 1, 2))\n    println(max(1, /* a\n x */ 2))\n    f(1 + /* a\n x */ 2)\n}".to_string(),
+    ] {
+        fuzz_one(text.as_bytes());
+    }
+}
+
 #[test]
 fn the_reference_parses_and_formats() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/language.md");

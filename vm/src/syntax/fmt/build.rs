@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
             }
             let lead = if starts_line { Doc::hard() } else { Doc::space() };
             let end = if ends_line { Doc::hard() } else { Doc::space() };
-            gap.own.extend([lead, Doc::text(text), end]);
+            gap.own.extend([lead, Doc::comment(text), end]);
         }
         if !gap.trailing.is_empty() {
             gap.trailing.push(Doc::hard());
@@ -285,14 +285,19 @@ impl<'a> Builder<'a> {
         let mut i = open + 1;
         while i < close {
             let end = self.line_end(i, close);
-            self.plain_gap(i, &mut inner);
+            self.comments_in_block(i, &mut inner);
             inner.push(self.sequence(i, end, Place::Line));
             inner.push(Doc::line());
             i = end;
         }
-        inner.extend(self.comments_before(close).iter().flat_map(|c| [Doc::text(self.slice(c.span)), Doc::line()]));
+        self.comments_in_block(close, &mut inner);
         inner.pop();
         Doc::concat(vec![Doc::text("{"), Doc::indent(INDENT, inner), Doc::line(), Doc::text("}")])
+    }
+
+    /// The comments before token `i` of a block in one line: where that does not fit, they get lines of their own.
+    fn comments_in_block(&self, i: usize, out: &mut Vec<Doc>) {
+        out.extend(self.comments_before(i).iter().flat_map(|c| [Doc::text(self.slice(c.span)), Doc::line()]));
     }
 
     fn is_on_one_line(&self, open: usize) -> bool {
@@ -349,10 +354,15 @@ impl<'a> Builder<'a> {
         if levels[level].has_block {
             return;
         }
-        let hangs = self.kind(i).is_assign() || self.closes_and_assigns(i) || self.kind(i) == TokenKind::FatArrow;
-        if hangs && i + 1 < to && self.kind(i + 1) != TokenKind::LBrace && !self.has_comments(i + 1) {
+        if self.hangs_behind(i, to) {
             levels.push(Level::default());
         }
+    }
+
+    /// What follows token `i` hangs from it.
+    fn hangs_behind(&self, i: usize, to: usize) -> bool {
+        let divides = self.kind(i).is_assign() || self.closes_and_assigns(i) || self.kind(i) == TokenKind::FatArrow;
+        divides && i + 1 < to && self.kind(i + 1) != TokenKind::LBrace && !self.has_comments(i + 1)
     }
 
     /// The gap before token `i`, unless a sequence begins there or the level does, which brings its own.
@@ -367,7 +377,7 @@ impl<'a> Builder<'a> {
         use TokenKind::*;
         let mut parts = Vec::new();
         let mut blocks = Vec::new();
-        // The blocks of one `if … else …` have one layout: in one line only if nothing in the statement is in several.
+        // The blocks of one `if … else …` have one layout: in one line only if nothing on their level is in several.
         let mut one_line = true;
         let mut i = from;
         while i < to {
@@ -384,6 +394,7 @@ impl<'a> Builder<'a> {
             };
             let open_chain = kind == PartKind::Dot && self.tokens[i].newline;
             one_line &= !(doc.blocky || doc.forces || open_chain);
+            one_line |= blocks.is_empty() && (self.marks[i].role == Role::Bases || self.hangs_behind(i, to));
             parts.push(Part { kind, first: i, doc });
             i = last + 1;
         }

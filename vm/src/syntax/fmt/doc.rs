@@ -68,6 +68,11 @@ impl Doc {
         Doc::leaf(Kind::Text(text.into()))
     }
 
+    /// A comment inside of a line. One of several lines breaks the groups around it, which it would do wherever it stood at the start of a line.
+    pub fn comment(text: &str) -> Doc {
+        Doc { forces: text.contains('\n'), ..Doc::text(text) }
+    }
+
     pub fn suffix(text: &str) -> Doc {
         Doc::leaf(Kind::Suffix(text.to_string()))
     }
