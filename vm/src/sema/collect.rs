@@ -153,6 +153,7 @@ impl<'a> Checker<'a> {
             base: None,
             interfaces: Vec::new(),
             above: Box::default(),
+            half_known: false,
             fields: Vec::new(),
             methods: Vec::new(),
             members: FxHashMap::default(),

@@ -58,6 +58,8 @@ pub struct ClassInfo<'a> {
     pub interfaces: Vec<Ty>,
     /// All classes and interfaces above it, without itself, sorted.
     pub above: Box<[ClassId]>,
+    /// Something above it is unknown (reported): what it lacks may be there, so nothing more is said of that.
+    pub half_known: bool,
     pub fields: Vec<FieldInfo<'a>>,
     pub methods: Vec<FunId>,
     /// Declared by the class itself.

@@ -50,6 +50,7 @@ impl<'a> Checker<'a> {
             if ty != Ty::ERROR {
                 self.error(Code::BadBase, span, format!("`{shown}` cannot be extended: it is neither a class nor an interface"));
             }
+            self.classes[id.index()].half_known = true;
             return;
         };
         let has_args = written.is_some_and(|s| s.args.is_some());
@@ -158,6 +159,7 @@ impl<'a> Checker<'a> {
         let mut above: Vec<ClassId> = supers.iter().flat_map(|up| self.class(*up).above.iter().copied().chain([*up])).collect();
         above.sort_unstable();
         above.dedup();
+        self.classes[class.index()].half_known |= above.iter().any(|&up| self.class(up).half_known);
         self.classes[class.index()].above = above.into();
     }
 

@@ -225,7 +225,14 @@ impl<'i, 'c, 'a> Relate<'i, 'c, 'a> {
         if d == self.checker.known.object {
             return true;
         }
-        self.checker.as_super(c, args, d).is_some_and(|found| self.unify_all(&found, wanted))
+        match self.checker.as_super(c, args, d) {
+            Some(found) => self.unify_all(&found, wanted),
+            None => {
+                let half_known = self.checker.class(c).half_known;
+                wanted.iter().filter(|_| half_known).for_each(|&t| self.give_up(t));
+                half_known
+            }
+        }
     }
 
     fn assign_param(&mut self, p: TypeParamId, d: ClassId, wanted: &[Ty]) -> bool {

@@ -60,6 +60,15 @@ impl<'a> Checker<'a> {
         class == of || self.class(class).above.binary_search(&of).is_ok()
     }
 
+    /// Whether the type's class may have any member and be anything, for all that is known of what is above it.
+    pub fn is_half_known(&self, ty: Ty) -> bool {
+        match *self.kind(ty) {
+            TyKind::Class(class, _) => self.class(class).half_known,
+            TyKind::Nullable(t) => self.is_half_known(t),
+            _ => false,
+        }
+    }
+
     /// Finds a member by name: own and inherited ones, then interfaces', then `Object`'s.
     pub fn find_member(&mut self, class: ClassId, args: &[Ty], name: &str) -> Option<Found> {
         let mut chain: Vec<(ClassId, Box<[Ty]>)> = Vec::new();
@@ -151,7 +160,7 @@ impl<'a> Checker<'a> {
             TyKind::Fun(..) => (target == self.known.object).then(Box::default),
             _ => self.class_of(ty).and_then(|(c, args)| self.as_super(c, &args, target)),
         };
-        found.is_some_and(|found| found == wanted)
+        found.map_or_else(|| self.is_half_known(ty), |found| found == wanted)
     }
 
     /// A function's parameters and result as seen from `class<args>` (the owner of a method), and with its own type parameters replaced. The result may have to

@@ -104,7 +104,9 @@ impl<'a> Checker<'a> {
         }
         let inherited = self.inherited(class, name);
         if inherited.is_empty() {
-            if let Some(span) = decl.modifiers.is_override {
+            if let Some(span) = decl.modifiers.is_override
+                && !self.class(class).half_known
+            {
                 let names = self.member_names(class, self.class(class).library);
                 let near = self.near(name, names).map(|n| format!("did you mean `{n}`?"));
                 let problem = Diagnostic::new(Code::NothingToOverride, span, format!("`{name}` overrides nothing")).maybe_hint(near);
@@ -208,6 +210,9 @@ impl<'a> Checker<'a> {
 
     /// Every abstract method must be implemented, and no two unrelated defaults may compete.
     fn check_implemented(&mut self, class: ClassId) {
+        if self.class(class).half_known {
+            return;
+        }
         let args = self.own_args(class);
         let mut missing = Vec::new();
         for name in self.names_above(class) {

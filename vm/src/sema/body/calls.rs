@@ -116,8 +116,10 @@ impl<'a> Body<'_, 'a> {
         };
         let args = self.ck.own_args(class);
         let Some(found) = self.super_member(class, &args, name) else {
-            let class = self.class(class).name;
-            self.error(Code::UnknownMember, name.span, format!("nothing above `{}` has a method `{}`", class.text, name.text));
+            if !self.class(class).half_known {
+                let class = self.class(class).name;
+                self.error(Code::UnknownMember, name.span, format!("nothing above `{}` has a method `{}`", class.text, name.text));
+            }
             return self.check_args_anyway(site);
         };
         if let Member::Method(fun) = found.member

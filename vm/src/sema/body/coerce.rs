@@ -258,7 +258,7 @@ impl<'a> Body<'_, 'a> {
     fn may_share(&self, c: ClassId, d: ClassId) -> bool {
         let object = self.known.object;
         let related = c == object || d == object || self.is_subclass(c, d) || self.is_subclass(d, c);
-        let open = |id: ClassId| self.class(id).kind == ClassKind::Interface;
+        let open = |id: ClassId| self.class(id).kind == ClassKind::Interface || self.class(id).half_known;
         let closed = self.is_builtin(c) || self.is_builtin(d);
         related || (!closed && (open(c) || open(d)))
     }

@@ -209,6 +209,9 @@ impl<'a> Body<'_, 'a> {
             self.report(problem.hint("only `Error` and classes that extend it are caught"));
             return Ty::ERROR;
         }
+        if self.is_half_known(ty) {
+            return ty;
+        }
         if let Some(&earlier) = before.iter().find(|&&b| b != Ty::ERROR && self.relate().assign(ty, b)) {
             let (shown, earlier) = (self.show_ty(ty), self.show_ty(earlier));
             let problem = Diagnostic::new(

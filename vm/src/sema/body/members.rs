@@ -65,7 +65,15 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
+    /// Whether any name may be a member of `this`.
+    pub fn may_inherit_names(&self) -> bool {
+        matches!(self.owner, Owner::Class(class) if self.this.is_some() && self.class(class).half_known)
+    }
+
     fn unknown_name(&mut self, name: &'a Name) {
+        if self.may_inherit_names() {
+            return;
+        }
         let near = self.near_name(&name.text);
         let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{}` here", name.text));
         self.report(problem.maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
@@ -139,7 +147,7 @@ impl<'a> Body<'_, 'a> {
             TyKind::Param(p) => self.find_param_member(p, &name.text),
             _ => self.class_of(ty).and_then(|(c, args)| self.find_member(c, &args, &name.text)),
         };
-        if found.is_none() {
+        if found.is_none() && !self.is_half_known(ty) {
             self.no_member(receiver, ty, name);
         }
         found
@@ -256,6 +264,9 @@ impl<'a> Body<'_, 'a> {
             if params.len() == arguments && self.fun(fun).type_params.is_empty() {
                 return Some((params, ret));
             }
+        }
+        if self.is_half_known(ty) {
+            return None;
         }
         let shown = self.show_ty(ty);
         let problem = match self.non_null(ty) {

@@ -204,7 +204,7 @@ impl<'a> Body<'_, 'a> {
             self.report(problem.secondary(first, "declared here").hint(hint));
             return None;
         }
-        if self.find_name(&name.text).is_none() && self.near_name(&name.text).is_none() {
+        if self.find_name(&name.text).is_none() && self.near_name(&name.text).is_none() && !self.may_inherit_names() {
             let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{}` here", name.text));
             self.report(problem.hint(format!("declare it: `var {} = …`", name.text)));
             return None;
@@ -429,6 +429,9 @@ impl<'a> Body<'_, 'a> {
         };
         if let Some(args) = found {
             return args.first().copied();
+        }
+        if self.is_half_known(ty) {
+            return None;
         }
         let (shown, str) = (self.show_ty(ty), self.str_ty());
         let problem = Diagnostic::new(Code::NotIterable, source.span, format!("`for` cannot walk {a_shown}", a_shown = article(&shown)));
