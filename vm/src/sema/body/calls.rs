@@ -195,7 +195,7 @@ impl<'a> Body<'_, 'a> {
                         callee.span,
                         format!("this is {a_shown}, which may be null", a_shown = article(&shown)),
                     )
-                    .hint("test it for null first (in a local variable), or insist with `!!`"),
+                    .hint(format!("{}, or insist with `!!`", self.null_test_hint(&callee))),
                     TyKind::Infer(_) => Diagnostic::new(Code::CannotInfer, callee.span, "the type of this is not known yet"),
                     _ => Diagnostic::new(Code::NotCallable, callee.span, format!("{a_shown} cannot be called", a_shown = article(&shown))),
                 };

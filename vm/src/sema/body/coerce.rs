@@ -102,7 +102,8 @@ impl<'a> Body<'_, 'a> {
                     a_wanted = article(&wanted)
                 ),
             );
-            return self.report(problem.hint("test it for null first, give another value by `?: …`, or insist with `!!`"));
+            let test = self.null_test_hint(e);
+            return self.report(problem.hint(format!("{test}, give another value by `?: …`, or insist with `!!`")));
         }
         if from == Ty::NULL {
             return self.error(Code::MaybeNull, e.span, format!("null is no `{wanted}`"));

@@ -91,6 +91,14 @@ impl<'a> Body<'_, 'a> {
         local
     }
 
+    /// The variable that a local of the current frame stands for.
+    pub fn var_of(&self, local: LocalId) -> Option<VarId> {
+        let (level, frame) = (self.frames.len() - 1, self.frames.last()?);
+        let captured = frame.captured.iter().find(|(_, inner)| **inner == local).map(|(&var, _)| var);
+        let own = || self.vars.iter().rposition(|v| v.frame == level && v.local == local).map(|i| VarId(i as u32));
+        captured.or_else(own)
+    }
+
     /// Reads a variable, narrowed to what is known of it.
     pub fn read_var(&mut self, var: VarId, span: Span) -> hir::Expr {
         let local = self.local_of(var);

@@ -162,7 +162,8 @@ impl<'a> Body<'_, 'a> {
                     receiver.span,
                     format!("this is {a_shown}, which may be null", a_shown = article(&shown)),
                 );
-                return self.report(problem.hint(format!("reach `{text}` by `?.{text}`, test for null first, or insist with `!!`")));
+                let test = self.null_test_hint(receiver);
+                return self.report(problem.hint(format!("reach `{text}` by `?.{text}`, {test}, or insist with `!!`")));
             }
             TyKind::Infer(_) => {
                 let problem = Diagnostic::new(Code::CannotInfer, receiver.span, "the type of this is not known yet");
@@ -271,7 +272,7 @@ impl<'a> Body<'_, 'a> {
         let shown = self.show_ty(ty);
         let problem = match self.non_null(ty) {
             Some(_) => Diagnostic::new(Code::MaybeNull, span, format!("this is {a_shown}, which may be null", a_shown = article(&shown)))
-                .hint("test it for null first, or insist with `!!`"),
+                .hint(format!("{}, or insist with `!!`", self.null_test_hint(object))),
             None => Diagnostic::new(Code::NotIndexable, span, format!("{a_shown} cannot be indexed", a_shown = article(&shown))).hint(
                 match name {
                     "get" => "`x[i]` works on arrays, `Bytes`, `Str` and classes with a method `get(index)`",

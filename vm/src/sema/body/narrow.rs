@@ -40,6 +40,16 @@ impl<'a> Body<'_, 'a> {
         !assigned.any_after(made)
     }
 
+    /// What helps where the value of `e` may be null: all but a variable that can be narrowed is tested as a copy.
+    pub fn null_test_hint(&self, e: &hir::Expr) -> &'static str {
+        let narrows = match e.kind {
+            ExprKind::Local(local) => self.var_of(local).is_some_and(|var| self.can_narrow(var)),
+            ExprKind::Null => true,
+            _ => false,
+        };
+        if narrows { "test it for null first" } else { "copy it to a `let` and test that for null" }
+    }
+
     /// What a variable is known to be here.
     pub fn current_type(&mut self, var: VarId) -> Ty {
         let ty = self.state.get(var).unwrap_or(self.var(var).ty);

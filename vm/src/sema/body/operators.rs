@@ -95,7 +95,7 @@ impl<'a> Body<'_, 'a> {
                     operand.span,
                     format!("this is {a_shown}, which may be null, and `{symbol}` needs a value", a_shown = article(&shown)),
                 )
-                .hint("test it for null first, give another value by `?: …`, or insist with `!!`"),
+                .hint(format!("{}, give another value by `?: …`, or insist with `!!`", self.null_test_hint(operand))),
                 TyKind::Unit => Diagnostic::new(Code::UnitValue, operand.span, format!("this gives no value for `{symbol}`")),
                 TyKind::Infer(_) => Diagnostic::new(Code::CannotInfer, operand.span, "the type of this is not known yet"),
                 _ => Diagnostic::new(Code::BadOperand, op_span, format!("`{symbol}` does not work on `{shown}`")),

@@ -438,7 +438,7 @@ impl<'a> Body<'_, 'a> {
         let hint = match ty {
             Ty::INT => Some("to count, write a range: `0..<n`"),
             t if t == str => Some("walk its `toBytes()` or its `codePoints()`"),
-            t if self.non_null(t).is_some() => Some("it may be null: test it first"),
+            t if self.non_null(t).is_some() => Some(self.null_test_hint(source)),
             _ => Some("only ranges, arrays, `Bytes` and what implements `Iterable<T>` can be walked"),
         };
         self.report(problem.maybe_hint(hint.map(str::to_string)));
