@@ -43,6 +43,8 @@ pub enum Want {
 pub enum VarKind {
     Let,
     Var,
+    /// Named by a pattern.
+    Bound,
     Param,
     Loop,
     This,

@@ -127,7 +127,7 @@ impl<'a> Body<'_, 'a> {
                 let ty = self.ck.resolve_type(&self.ty_scope, written);
                 if ty == Ty::ERROR || subject == Ty::ERROR {
                     if let Some(name) = bind {
-                        self.declare(name, ty, VarKind::Let);
+                        self.declare(name, ty, VarKind::Bound);
                     }
                     return Checked::Wrong;
                 }
@@ -138,7 +138,7 @@ impl<'a> Body<'_, 'a> {
                             Diagnostic::new(Code::Duplicate, name.span, "a name is only bound where it is the arm's only pattern");
                         self.report(problem);
                     }
-                    self.declare(name, ty, VarKind::Let).1
+                    self.declare(name, ty, VarKind::Bound).1
                 });
                 if self.relate().assign(inner, ty) {
                     coverage.values = true;

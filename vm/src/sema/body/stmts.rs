@@ -195,6 +195,7 @@ impl<'a> Body<'_, 'a> {
             let what = match kind {
                 VarKind::Var => return Some((Place::Local(var), ty)),
                 VarKind::Let => "declared with `let`",
+                VarKind::Bound => "bound by a pattern",
                 VarKind::Param => "a parameter",
                 VarKind::Loop => "the variable of a loop",
                 VarKind::This => "`this`",
@@ -230,7 +231,8 @@ impl<'a> Body<'_, 'a> {
         };
         let decl = self.globals[global.index()].decl;
         if decl.mutability == Mutability::Let {
-            self.immutable(name, decl.name.span);
+            let library = self.globals[global.index()].library;
+            self.immutable(name, decl.name.span, if library { "copy it to a `var` first" } else { "declare it with `var`" });
         }
         Some((Place::Global(global), self.ck.global_ty(global)))
     }
@@ -240,16 +242,17 @@ impl<'a> Body<'_, 'a> {
         let info = &self.class(found.class).fields[field.index()];
         let (mutable, first) = (info.mutable, info.name.span);
         if !mutable {
-            self.immutable(name, first);
+            let library = self.class(found.class).library;
+            self.immutable(name, first, if library { "make a new object with the other value" } else { "declare it with `var`" });
         }
         let ty = self.field_type(&found, field);
         Some((Place::Field { object, class: found.class, field }, ty))
     }
 
-    fn immutable(&mut self, name: &ast::Name, first: Span) {
+    fn immutable(&mut self, name: &ast::Name, first: Span, hint: &str) {
         let problem =
             Diagnostic::new(Code::AssignImmutable, name.span, format!("`{}` cannot be assigned: it is declared with `let`", name.text));
-        self.report(problem.secondary(first, "declared here").hint("declare it with `var`"));
+        self.report(problem.secondary(first, "declared here").hint(hint));
     }
 
     fn index_place(&mut self, object: &'a ast::Expr, index: &'a ast::Expr) -> Option<(Place, Ty)> {
