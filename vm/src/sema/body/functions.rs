@@ -1,7 +1,7 @@
 //! The entries: functions, constructors, globals, and types that are inferred from their initializers.
 
 use super::{Body, Ret, VarKind, Want, expr, stmt};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::sema::decls::{BodyState, Checker, ClassSource, FunSource, Owner, Slot, TyScope};
 use crate::sema::finish;
 use crate::sema::hir::{self, ClassId, ExprKind, FieldId, FunId, GlobalId, LocalId, StmtKind};
@@ -89,21 +89,7 @@ impl<'a> Checker<'a> {
         body.base_construction(class, decl, &mut stmts);
         body.store_header_fields(class, decl, &params, &mut stmts);
         body.hide_var_fields(decl);
-        let mut field = FieldId(decl.params.iter().filter(|p| p.field.is_some()).count() as u32);
-        for member in &decl.members {
-            match member {
-                Member::Field(var) => {
-                    body.field_initializer(class, field, var, &mut stmts);
-                    field.0 += 1;
-                }
-                Member::Init(block) => {
-                    let (block, ty) = body.block(block, Want::Unused);
-                    let span = stmts_span(&block).unwrap_or(decl.name.span);
-                    stmts.push(stmt(StmtKind::Expr(expr(ExprKind::Block(block), ty, span)), span));
-                }
-                Member::Fun(_) => {}
-            }
-        }
+        body.initializers(class, decl, None, &mut stmts);
         body.close_scope(outer);
         body.finish(params, hir::Block { stmts, value: None })
     }
@@ -122,6 +108,31 @@ impl<'a> Checker<'a> {
             return Ty::ERROR;
         };
         self.classes[class.index()].fields[field.index()].ty = Slot::InProgress;
+        let outside = std::mem::take(&mut self.sink);
+        let mut ty = self.infer_field(class, constructor, decl, (field, init), false);
+        let found = std::mem::replace(&mut self.sink, outside);
+        let span = init.init.span;
+        let own = |d: &Diagnostic| span.lo <= d.primary.0.lo && d.primary.0.lo < span.hi;
+        // By itself first: other inferred types may need this one while the constructor needs theirs. What is wrong then may be right where more is known.
+        if found.iter().any(own) && self.sink.count() < Diagnostics::LIMIT {
+            found.iter().filter(|d| !own(d)).for_each(|d| self.report(d.clone()));
+            ty = self.infer_field(class, constructor, decl, (field, init), true);
+        } else {
+            self.sink.append(found);
+        }
+        self.classes[class.index()].fields[field.index()].ty = Slot::Known(ty);
+        ty
+    }
+
+    /// What a field's initializer gives; `in_order`: after all that runs before it.
+    fn infer_field(
+        &mut self,
+        class: ClassId,
+        constructor: FunId,
+        decl: &'a ast::ClassDecl,
+        field: (FieldId, &'a ast::VarDecl),
+        in_order: bool,
+    ) -> Ty {
         let (param_types, scope) = (self.fun(constructor).params.clone(), self.scope_of(constructor));
         let mut body = Body::new(self, Owner::Class(class), scope, Ret::None);
         body.scan_constructor(decl);
@@ -129,9 +140,10 @@ impl<'a> Checker<'a> {
         body.open_scope();
         body.declare_params(decl.params.iter().map(|p| &p.name), &param_types);
         body.hide_var_fields(decl);
-        let (_, ty) = body.initializer(init, None);
-        self.classes[class.index()].fields[field.index()].ty = Slot::Known(ty);
-        ty
+        if in_order {
+            body.initializers(class, decl, Some(field.0), &mut Vec::new());
+        }
+        body.initializer(field.1, None).1
     }
 
     /// The type of a global, inferred by checking its initializer where it is not written.
@@ -328,6 +340,26 @@ impl<'a> Body<'_, 'a> {
     fn hide_var_fields(&mut self, decl: &'a ast::ClassDecl) {
         for param in decl.params.iter().filter(|p| p.field == Some(ast::Mutability::Var)) {
             self.names.remove(&*param.name.text);
+        }
+    }
+
+    /// Field initializers and `init` blocks in order, as far as the initializer of `end`.
+    fn initializers(&mut self, class: ClassId, decl: &'a ast::ClassDecl, end: Option<FieldId>, out: &mut Vec<hir::Stmt>) {
+        let mut field = FieldId(decl.params.iter().filter(|p| p.field.is_some()).count() as u32);
+        for member in &decl.members {
+            match member {
+                Member::Field(_) if end == Some(field) => return,
+                Member::Field(var) => {
+                    self.field_initializer(class, field, var, out);
+                    field.0 += 1;
+                }
+                Member::Init(block) => {
+                    let (block, ty) = self.block(block, Want::Unused);
+                    let span = stmts_span(&block).unwrap_or(decl.name.span);
+                    out.push(stmt(StmtKind::Expr(expr(ExprKind::Block(block), ty, span)), span));
+                }
+                Member::Fun(_) => {}
+            }
         }
     }
 
