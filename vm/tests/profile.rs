@@ -220,9 +220,14 @@ fn a_stale_profile_is_told() {
     let taken = vm("run", &source, &["--profile", "exhaustive", "--profile-out", folder_out.to_str().unwrap()]);
     assert_eq!((taken.status.code(), taken.stdout.len()), (Some(2), 0), "before it runs: {taken:?}");
     let own = source.to_str().unwrap();
-    for (command, options) in
-        [("run", &["--tier", "opt", "--plan-out", own][..]), ("run", &["--stats-out", own]), ("explain", &["--out", own])]
-    {
+    for (command, options) in [
+        ("run", &["--tier", "opt", "--plan-out", own][..]),
+        ("run", &["--stats-out", own]),
+        ("explain", &["--format", "text", "--out", own]),
+        ("dump", &["--stage", "opt", "--plan-out", own]),
+        ("dump", &["--stage", "inline", "--plan-out", own]),
+        ("dump", &["--stage", "asm", "--tier", "opt", "--plan-out", own]),
+    ] {
         let refused = Command::new(env!("CARGO_BIN_EXE_vm")).arg(command).arg(&source).args(options).output().unwrap();
         assert!(
             refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("is a source of the program"),

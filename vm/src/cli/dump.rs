@@ -67,6 +67,7 @@ fn optimized(module: Module, map: &SourceMap, args: &DumpArgs) -> Result<Optimiz
     let probes = if args.profile_code == Some(ProfileCodeArg::Inlined) { Probes::Inlined } else { Probes::None };
     #[cfg(not(feature = "native"))]
     let probes = Probes::None;
+    text::check_sources(args.opt.plan_out.as_deref(), map).map_err(text::fail)?;
     let read = |path| earlier(path, || names::program(&module, map), true);
     let optimized = args.profile_in.as_deref().map(read).transpose().and_then(|profile| {
         let job = Job { file: &args.file, map, args: &args.opt, profile: profile.as_ref(), probes, verify: false, warn: true };
