@@ -1,5 +1,8 @@
-//! Diagnostics: rendering at awkward places, bounds, suggestions.
+//! Diagnostics: rendering at awkward places, bounds, suggestions; what `vm check` finds.
 
+mod running;
+
+use running::{Folder, streams};
 use vm::diag::{Code, Diagnostic, Diagnostics, suggest};
 use vm::source::{FileId, Origin, SourceMap, Span};
 
@@ -134,5 +137,19 @@ fn codes_are_well_formed() {
         let (letter, digits) = code.id().split_at(1);
         assert!(letter == "E" && digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()), "{code}");
         assert!(!code.description().is_empty() && !code.description().ends_with('.'), "{code}");
+    }
+}
+
+/// What only shows when generic code is instantiated, too; but a library is not a program.
+#[test]
+fn a_check_finds_what_keeps_a_program_from_running() {
+    let endless = "fun grow<T>(x: T) { grow(Pair(x, x)) }\n";
+    let folder = Folder::new("check-instances").with("library.lang", endless);
+    folder.write("program.lang", &format!("{endless}fun main() {{ grow(1) }}\n"));
+    folder.write("good.lang", "fun main() { println(1) }\n");
+    for (file, code, error) in [("program.lang", 2, "E0603"), ("library.lang", 0, ""), ("good.lang", 0, "")] {
+        let (found, out, errors) = streams(&folder.vm(&["check", file]));
+        assert_eq!((found, out.as_str()), (Some(code), ""), "{file}: {errors}");
+        assert!(errors.contains(error) && errors.is_empty() == error.is_empty(), "{file}: {errors}");
     }
 }

@@ -1,8 +1,8 @@
-//! `vm check FILE…`: every error of every file. Each is checked as a program, but may lack a `main`: it can be a part that others import.
+//! `vm check FILE…`: every error of every file. Each is compiled as a program, but may lack a `main`: it can be a part that others import, of which nothing is known that only shows in what a program makes of it.
 
+use super::compile::lowered;
 use super::text;
 use crate::diag::{Code, Diagnostics};
-use crate::sema::{self, Scope};
 use crate::source::SourceMap;
 use std::path::PathBuf;
 
@@ -12,8 +12,7 @@ pub fn run(files: &[PathBuf]) -> u8 {
     for path in files {
         let mut map = SourceMap::new();
         let mut errors = Diagnostics::new();
-        let units = sema::load(&mut map, path, &mut errors);
-        errors.append(sema::check(&units, Scope::Reachable).1);
+        lowered(path, &mut map, &mut errors, &mut Vec::new());
         errors.forget(Code::NoMain);
         text::show(&errors, &map);
         failed |= !errors.is_empty();

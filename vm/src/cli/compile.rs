@@ -20,7 +20,7 @@ pub fn compile(path: &Path, verify: bool) -> Option<Compiled> {
     let mut map = SourceMap::new();
     let mut errors = Diagnostics::new();
     let mut times = Vec::new();
-    let result = stages(path, &mut map, &mut errors, &mut times);
+    let result = lowered(path, &mut map, &mut errors, &mut times);
     let Some(module) = result.filter(|_| errors.is_empty()) else {
         text::show(&errors, &map);
         return None;
@@ -42,7 +42,8 @@ pub fn compile(path: &Path, verify: bool) -> Option<Compiled> {
     Some(Compiled { map, module, times })
 }
 
-fn stages(path: &Path, map: &mut SourceMap, errors: &mut Diagnostics, times: &mut Vec<(&'static str, Duration)>) -> Option<Module> {
+/// `None` where there are errors.
+pub fn lowered(path: &Path, map: &mut SourceMap, errors: &mut Diagnostics, times: &mut Vec<(&'static str, Duration)>) -> Option<Module> {
     let mut start = Instant::now();
     let mut lap = |name| {
         times.push((name, start.elapsed()));
