@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What there is to say about a profile.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize)]
 pub struct Report {
     /// Program, mode and parameters.
     pub title: String,
@@ -95,7 +95,7 @@ pub struct Inlined {
 pub struct Accuracy {
     /// Of the DCGs.
     pub edges: Agreement,
-    /// `None` without contexts, and where the limit on nodes has made two structures of them.
+    /// `None` without contexts, where the exact profile has no room for all of them, and where the limit on nodes has made two structures of them.
     pub contexts: Option<Agreement>,
 }
 
@@ -180,12 +180,17 @@ impl Accuracy {
             correlation: comparison.correlation(),
         };
         let theirs_in_contexts = exact.contexts().map(|contexts| renumbered(contexts, &edges)).transpose()?;
-        let both = profile.contexts().zip(theirs_in_contexts.as_ref());
+        let both = profile.contexts().zip(theirs_in_contexts.as_ref().filter(|_| is_whole(exact)));
         Ok(Accuracy {
             edges: agreement(Comparison::new(ours, theirs)),
             contexts: both.and_then(|(ours, theirs)| contexts::compare(ours, theirs)).map(agreement),
         })
     }
+}
+
+/// Every call has a context, if the profile has any.
+fn is_whole(exact: &Profile) -> bool {
+    exact.contexts().is_none_or(|contexts| contexts.dropped == 0)
 }
 
 /// The same contexts with other numbers for edges.

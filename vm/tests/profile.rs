@@ -114,6 +114,25 @@ fn a_check_tells_overlap_and_what_inlining_hid() {
     assert_eq!(out.matches("13000\n").count(), 1, "the second run prints nothing: {out}");
 }
 
+#[test]
+fn what_a_profile_has_no_room_or_no_sample_for_is_told() {
+    let folder = Folder::new("room");
+    let source = folder
+        .write("fib.lang", "fun fib(n: Int): Int = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }\nfun main() { println(fib(16)) }\n");
+    let report = json(&source, &["--check", "--profile", "exhaustive", "--max-nodes", "3"]);
+    let overlap = |of: &str| report["accuracy"][of]["overlap"].as_f64().unwrap();
+    assert!(overlap("edges") > 100.0 - 1e-9 && overlap("contexts") < 20.0, "against all contexts: {report}");
+    let notes = |options: &[&str]| json(&source, options)["notes"].to_string();
+    let shorter = notes(&["--profile", "exhaustive", "--structure", "kccf", "--max-nodes", "60"]);
+    assert!(shorter.contains("contexts reach back") && shorter.contains("not 10"), "{shorter}");
+    let blind = notes(&["--profile", "estimator", "--interval", "100000000"]);
+    assert!(blind.contains("no sample was taken") && blind.contains("take a shorter --interval\""), "{blind}");
+    let late = notes(&["--profile", "stackwalk", "--interval", "1000s"]);
+    assert!(late.contains("or --clock calls"), "{late}");
+    let modelled = notes(&["--profile", "stackwalk", "--interval", "1000s", "--clock", "calls"]);
+    assert!(modelled.contains("no sample was taken") && !modelled.contains("--clock"), "{modelled}");
+}
+
 /// `outer` calls itself through `middle`, which is inlined, as `leaf` is, which calls nothing.
 const NESTED: &str = r#"
 fun leaf(x: Int): Int = x * 3 % 7

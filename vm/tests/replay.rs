@@ -172,6 +172,18 @@ fn exhaustive_against_exhaustive_agrees_fully() {
 }
 
 #[test]
+fn a_profile_without_room_is_held_against_a_whole_one() {
+    let folder = Recorded::new("room");
+    for (room, most) in [("0", 0.0), ("3", 20.0)] {
+        let report = folder.json(&format!("--compare exhaustive --max-nodes {room}"));
+        let overlap = |of: &str| report["accuracy"][of]["overlap"].as_f64().unwrap();
+        assert!(overlap("edges") > 100.0 - 1e-9 && overlap("contexts") <= most, "{room}: {report}");
+    }
+    let shorter = folder.replay("--compare exhaustive --structure kccf --k 9 --max-nodes 60");
+    assert!(shorter.contains("note: contexts are not compared: those of the exact profile reach back 9 calls"), "{shorter}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_profile() {
     let folder = Recorded::new("seeds");
     let profile = |seed: &str| folder.profile(&format!("--profile estimator --interval 50 --seed {seed}"));

@@ -3,6 +3,7 @@
 //! In: arguments, a program, its engine. Out: a [`Profile`] and what it took. Invariant: the program's output and exit code are those of an unprofiled run, whatever becomes of the profile.
 
 use super::args::TierArg;
+use super::notes;
 use super::run::Tier;
 use super::sampling::{ModeArg, SamplingArgs, TriggerArg, parse_length};
 #[cfg(feature = "native")]
@@ -11,7 +12,6 @@ use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profil
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
 use profiler::collect::{StructureKind, describe};
-use profiler::counters::Counters;
 use profiler::export::{self, Format};
 #[cfg(feature = "native")]
 use profiler::oracle::Kind;
@@ -114,10 +114,10 @@ impl LiveArgs {
         self.profile_in.as_ref().map(|path| earlier(path, program, warn)).transpose()
     }
 
-    /// The same structure and program, compiled by the same earlier profile, but each call counted.
+    /// The same structure and program, compiled by the same earlier profile, but each call counted, and with room for its contexts.
     pub fn exhaustive(&self) -> LiveArgs {
-        let SamplingArgs { seed, structure, k, max_nodes, .. } = self.sampling;
-        let sampling = SamplingArgs { profile: Some(ModeArg::Exhaustive), seed, structure, k, max_nodes, ..SamplingArgs::default() };
+        let SamplingArgs { structure, k, .. } = self.sampling;
+        let sampling = SamplingArgs { profile: Some(ModeArg::Exhaustive), structure, k, ..SamplingArgs::default() };
         LiveArgs { sampling, counting: None, rest: None, profile_out: None, ..self.clone() }
     }
 
@@ -292,8 +292,19 @@ impl Session {
         report.organizer = (!ledger.organizer.is_zero()).then_some(ledger.organizer.as_nanos() as f64);
         report.inlined = inlined(&ledger, tier, counting);
         report.notes = self.notes(&ledger, tier, counting);
-        report.notes.extend(unsampled(&counters, profile.dcg_total()));
+        report.notes.extend(notes::no_sample(&counters, report.nanoseconds, self.hint()));
+        report.notes.extend(notes::unsampled(&counters, profile.dcg_total()));
+        report.notes.extend(notes::shorter(&profile, options.structure));
         Ok(Profiled { profile, report })
+    }
+
+    /// How there would be samples.
+    fn hint(&self) -> &'static str {
+        let options = self.profiler.options();
+        match options.time {
+            Time::Real if options.parameters.has_timer() => "take a shorter --interval, or --clock calls",
+            Time::Real | Time::Calls => "take a shorter --interval",
+        }
     }
 
     fn notes(&self, ledger: &Ledger, tier: TierArg, counting: Counting) -> Vec<String> {
@@ -336,20 +347,6 @@ impl Session {
     }
 }
 
-/// Where no sample stands for a large part of the calls: very deep stacks are rarely looked at, some threads end before their first burst, and of the calls in between it is only known how many there were.
-fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
-    const MUCH: f64 = 0.05;
-    let missing = 1.0 - sampled / counters.calls as f64;
-    (counters.calls > 0 && sampled > 0.0 && missing > MUCH).then(|| {
-        let calls = if counters.windows > 0 { "calls reckoned from the windows" } else { "calls that were counted" };
-        format!(
-            "no sample stands for {:.1} % of the {} {calls}, as where stacks are very deep or threads end early: numbers of calls and their errors are those of the others (--profile exhaustive looks at all)",
-            100.0 * missing,
-            counters.calls
-        )
-    })
-}
-
 /// What can be seen of calls that are not counted since they were inlined, where that is so.
 #[cfg(feature = "native")]
 fn inlined(ledger: &Ledger, tier: TierArg, counting: Counting) -> Option<Inlined> {
@@ -375,17 +372,4 @@ pub fn write(profile: &Profile, path: &Path, code: u8) -> u8 {
 pub fn failed(error: impl Display, code: u8) -> u8 {
     let failure = super::text::fail(error);
     if code == 0 { failure } else { code }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_of_windows_for_which_no_sample_stands_are_told() {
-        let told = |windows, sampled| unsampled(&Counters { windows, calls: 1000, ..Counters::default() }, sampled);
-        assert!(told(3, 400.0).is_some_and(|note| note.starts_with("no sample stands for 60.0 % of the 1000 calls")));
-        assert!(told(0, 400.0).is_some_and(|note| note.starts_with("no sample stands for 60.0 % of the 1000 calls that were counted")));
-        assert_eq!((told(3, 980.0), told(3, 0.0)), (None, None), "few, no samples at all");
-    }
 }

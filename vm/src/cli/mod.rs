@@ -12,6 +12,7 @@ mod fmt;
 #[cfg(feature = "native")]
 mod jitdump;
 mod live;
+mod notes;
 mod optimize;
 #[cfg(feature = "native")]
 mod perf_map;

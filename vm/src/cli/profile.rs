@@ -4,13 +4,14 @@
 
 use super::args::{ProfileArgs, RunArgs};
 use super::live::{self, Counting, LiveArgs, Profiled};
+use super::notes;
 use super::run::{Finished, Refused, Shown, execute};
 use super::sampling::ModeArg;
 use super::text;
 use crate::runtime::End;
 use profiler::diff::{DiffOptions, diff};
 use profiler::profile::Profile;
-use profiler::report::{Accuracy, Report};
+use profiler::report::Report;
 
 pub fn run(mut args: ProfileArgs) -> u8 {
     let mode = args.run.live.sampling.profile.get_or_insert(ModeArg::Adaptive);
@@ -52,8 +53,7 @@ fn report(args: &ProfileArgs, finished: Finished) -> u8 {
 fn check(args: &RunArgs, code: u8, report: &mut Report, profile: &Profile) -> Result<(), Refused> {
     let sees_inlined = args.live.counting(args.tier)? != Counting::Calls;
     let exact = exhaustive(args, sees_inlined, code, report)?;
-    let accuracy = Accuracy::new(profile, &exact, &DiffOptions::default().thresholds).map_err(|error| error.to_string())?;
-    report.accuracy = Some(accuracy);
+    notes::compare(report, profile, &exact)?;
     if args.tier.inlines() && !sees_inlined {
         let all = exhaustive(args, true, code, report)?.dcg_total();
         report.unseen = (all > 0.0).then(|| 100.0 * (1.0 - exact.dcg_total() / all).max(0.0));

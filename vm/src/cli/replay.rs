@@ -4,18 +4,19 @@
 //! A damaged trace gives the profile of its good part, and the damage as an error.
 
 use super::args::{ClockArg, CompareArg, ReplayArgs};
+use super::notes;
 use super::progress::Progress;
 use super::sampling::ModeArg;
 use super::text;
 use profiler::clock::{Clock, Rate};
 use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
-use profiler::diff::DiffOptions;
 use profiler::export::{self, Format};
-use profiler::profile::{Meta, Profile, Structure};
+use profiler::profile::{Meta, Profile};
 use profiler::replay::{Options, Replay, Summary, Time};
-use profiler::report::{Accuracy, Report};
+use profiler::report::Report;
 use profiler::samplers::Parameters;
 use profiler::trace::{EventBlock, Limits, TraceError, TraceReader};
+use profiler::tuning::CONTEXT_NODES;
 use std::fs::File;
 use std::path::Path;
 
@@ -48,7 +49,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let mut runs = vec![Run::new(options, collected)?];
     if args.compare == Some(CompareArg::Exhaustive) {
         let exact = Options { parameters: Parameters::exhaustive(), ..options };
-        runs.push(Run::new(exact, collect::Options { weights: Weights::Exact, ..collected })?);
+        runs.push(Run::new(exact, collect::Options { weights: Weights::Exact, max_nodes: CONTEXT_NODES, ..collected })?);
     }
     let damage = source.stream(&mut runs, args.json)?;
     let mut runs = runs.into_iter().map(|run| run.finish(&source));
@@ -57,9 +58,10 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
 
     let mut report = Report::new(&measured.profile, &measured.summary.counters, &measured.collected, args.top);
     (report.nanoseconds, report.cost) = (measured.summary.nanoseconds, 100.0 * measured.summary.share());
-    let accuracy = exact.map(|exact| Accuracy::new(&measured.profile, &exact.profile, &DiffOptions::default().thresholds));
-    report.accuracy = accuracy.transpose().map_err(|error| error.to_string())?;
-    report.notes = notes(&measured, &parameters, kind, source.reader.lost());
+    report.notes = told(&measured, &options, kind, source.reader.lost());
+    if let Some(exact) = exact {
+        notes::compare(&mut report, &measured.profile, &exact.profile)?;
+    }
     report.damage = damage.as_ref().map(TraceError::to_string);
     let printed = if args.json { text::print(&(report.to_json() + "\n")) } else { text::print(&report.to_string()) };
     let code = damage.map_or(printed, |damage| complain(&args.trace, &damage));
@@ -74,8 +76,8 @@ pub fn exact(path: &Path, quiet: bool) -> Result<(Profile, Option<TraceError>), 
     let mut source = Source::open(path)?;
     let clock = source.clock(None)?;
     let options = Options { time: Time::Stamps, clock, ..Options::new(Parameters::exhaustive(), 0) };
-    let max_nodes = profiler::tuning::CONTEXT_NODES;
-    let run = Run::new(options, collect::Options { kind: StructureKind::Cct, weights: Weights::Exact, max_nodes })?;
+    let collected = collect::Options { kind: StructureKind::Cct, weights: Weights::Exact, max_nodes: CONTEXT_NODES };
+    let run = Run::new(options, collected)?;
     let mut runs = [run];
     let damage = source.stream(&mut runs, quiet)?;
     if source.reader.lost() > 0 {
@@ -91,25 +93,22 @@ pub fn complain(path: &Path, damage: &TraceError) -> u8 {
 }
 
 /// What a reader of the report has to know.
-fn notes(measured: &Measured, parameters: &Parameters, kind: StructureKind, lost: u64) -> Vec<String> {
-    let mut notes = Vec::new();
-    if measured.summary.counters.samples == 0 && measured.summary.counters.calls > 0 {
-        let hint = match parameters.has_timer() {
-            true => "take a shorter --interval, a lower --rate, or --clock calls if the trace has no time stamps",
-            false => "take a shorter --interval",
-        };
-        notes.push(format!("no sample was taken in {:.6} s: {hint}", measured.summary.nanoseconds / 1e9));
-    }
-    let found = measured.profile.contexts().map(|contexts| contexts.structure());
-    if let (StructureKind::Kccf(k), Some(Structure::Kccf { k: Some(found) })) = (kind, found)
-        && found < k
-    {
-        notes.push(format!("contexts reach back {found} calls, not {k}: more would not fit; a higher --max-nodes keeps them"));
-    }
-    if lost > 0 {
-        notes.push(lost_events(lost));
-    }
-    notes
+fn told(measured: &Measured, options: &Options, kind: StructureKind, lost: u64) -> Vec<String> {
+    let Measured { profile, summary: Summary { counters, nanoseconds, .. }, .. } = measured;
+    let hint = match options.time {
+        Time::Stamps if options.parameters.has_timer() => {
+            "take a shorter --interval, a lower --rate, or --clock calls if the trace has no time stamps"
+        }
+        Time::PerCall(_) if options.parameters.has_timer() => "take a shorter --interval, or a lower --rate",
+        Time::Stamps | Time::PerCall(_) => "take a shorter --interval",
+    };
+    let found = [
+        notes::no_sample(counters, *nanoseconds, hint),
+        notes::unsampled(counters, profile.dcg_total()),
+        notes::shorter(profile, kind),
+        (lost > 0).then(|| lost_events(lost)),
+    ];
+    found.into_iter().flatten().collect()
 }
 
 fn lost_events(lost: u64) -> String {
