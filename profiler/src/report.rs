@@ -280,6 +280,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_that_is_not_the_number_of_calls_is_an_error_in_both_directions() {
+        for calls in [80, 120] {
+            let counters = Counters { calls, ..Counters::default() };
+            let edge = report(&profile_of(Meta { counters, ..Meta::default() }, [25.0, 75.0], &[1.0]), 1).hottest_edges[0].calls;
+            assert!((edge.error.expect("known") - (75.0f64 * 0.2).hypot(18.75)).abs() < 1e-9, "{calls}: {edge:?}");
+            assert_eq!(edge.share_error, Some(18.75));
+        }
+    }
+
+    #[test]
     fn deep_contexts_show_their_innermost_frames() {
         let mut depths = vec![0.0; 19];
         depths.push(1.0);

@@ -99,7 +99,7 @@ pub struct HotContext {
 #[derive(Clone, Copy)]
 struct Whole {
     calls: f64,
-    /// Relative standard error of a factor that all weights have, and what is missing of it.
+    /// Relative standard error of a factor that all weights have, and how far their sum is from the number of calls.
     scale_error: f64,
 }
 
@@ -216,9 +216,9 @@ fn frames(profile: &Profile, contexts: &Contexts, id: ContextId) -> (Vec<Functio
 
 fn whole(profile: &Profile) -> Whole {
     let (calls, counters) = (profile.dcg_total(), &profile.meta().counters);
-    // Calls for which no sample stands may be anybody's.
-    let missing = if calls > 0.0 { (counters.calls as f64 / calls - 1.0).max(0.0) } else { 0.0 };
-    Whole { calls, scale_error: counters.scale_error().hypot(missing) }
+    // Calls for which no sample stands may be anybody's, and so may those be too many for which samples stand.
+    let amiss = if calls > 0.0 && counters.calls > 0 { (counters.calls as f64 / calls - 1.0).abs() } else { 0.0 };
+    Whole { calls, scale_error: counters.scale_error().hypot(amiss) }
 }
 
 /// Edges with calls.
