@@ -33,7 +33,7 @@ mod text;
 mod xml;
 
 pub use error::{ExportError, ReadError};
-pub(crate) use text::grouped;
+pub(crate) use text::{counted, grouped};
 
 use crate::profile::Profile;
 use std::fs::File;

@@ -24,9 +24,9 @@ pub struct Report {
     pub title: String,
     /// Of the run, in nanoseconds of its clock, all threads together.
     pub nanoseconds: f64,
-    /// What profiling took of it, in percent.
-    pub cost: f64,
-    /// What the program's threads spent on samples in slow paths, in nanoseconds; `None` where a model tells the cost.
+    /// What profiling took of it, in percent; `None` where that was not measured.
+    pub cost: Option<f64>,
+    /// What the program's threads spent on samples in slow paths, in nanoseconds; `None` where a model tells the cost, or nobody does.
     pub slow_paths: Option<f64>,
     /// What the profiler's own thread worked beside the program, in nanoseconds; `None` where there is none.
     pub organizer: Option<f64>,
@@ -134,7 +134,7 @@ impl Report {
         Report {
             title: profile.meta().to_string(),
             nanoseconds: 0.0,
-            cost: 0.0,
+            cost: None,
             slow_paths: None,
             organizer: None,
             counters: counters.all().map(|(counter, value)| (counter.name, value)).collect(),

@@ -62,6 +62,9 @@ fn the_report_follows_the_programs_output() {
     let (out, err) = good("profile", &source, &["--profile", "exhaustive"]);
     assert!(out.starts_with("13000\nshapes: exhaustive"), "{out}");
     assert_eq!(err, "");
+    let (interpreted, _) = good("profile", &source, &["--tier", "interp"]);
+    assert!(out.contains("; cost 0.") && interpreted.contains(" s\n") && !interpreted.contains("cost"), "nobody takes it: {interpreted}");
+    assert_eq!(json(&source, &["--tier", "interp"])["cost"], Value::Null);
     for part in [
         "hottest functions",
         "hottest edges",

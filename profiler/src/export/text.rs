@@ -34,6 +34,11 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A number, grouped, of what is in the singular here.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// Whole calls, grouped.
 pub(super) fn calls(weight: f64) -> String {
     grouped(weight.round() as u64)

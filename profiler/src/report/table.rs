@@ -5,14 +5,15 @@
 use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target, Weighed};
 use crate::counters::Counters;
 use crate::diff::{arrow, printable, text};
-use crate::export::grouped;
+use crate::export::{counted, grouped};
 use std::fmt::{self, Display};
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", printable(&self.title))?;
         let seconds = self.nanoseconds / 1e9;
-        writeln!(f, "{} calls profiled in a run of {seconds:.6} s; cost {:.3} % of it", grouped(self.calls.round() as u64), self.cost)?;
+        let cost = self.cost.map_or(String::new(), |cost| format!("; cost {cost:.3} % of it"));
+        writeln!(f, "{} profiled in a run of {seconds:.6} s{cost}", counted(self.calls.round() as u64, "call"))?;
         self.write_inlined(f)?;
         self.write_functions(f)?;
         self.write_edges(f)?;

@@ -57,7 +57,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let exact = runs.next().transpose()?;
 
     let mut report = Report::new(&measured.profile, &measured.summary.counters, &measured.collected, args.top);
-    (report.nanoseconds, report.cost) = (measured.summary.nanoseconds, 100.0 * measured.summary.share());
+    (report.nanoseconds, report.cost) = (measured.summary.nanoseconds, Some(100.0 * measured.summary.share()));
     report.notes = told(&measured, &options, kind, source.reader.lost());
     if let Some(exact) = exact {
         notes::compare(&mut report, &measured.profile, &exact.profile)?;
