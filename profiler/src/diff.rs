@@ -50,6 +50,8 @@ pub struct Diff {
     pub hot_edge_coverage: Vec<HotEdgeCoverage>,
     /// Edges with calls.
     pub edges: EdgeCounts,
+    /// Edges whose shares differ.
+    pub changed: usize,
     /// Those whose shares differ most, the largest difference first.
     pub changes: Vec<EdgeChange>,
 }
@@ -185,6 +187,9 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
             (false, false) => {}
         }
     }
+    let mut changes = changes(&union, &weights, [before.dcg_total(), after.dcg_total()]);
+    let changed = changes.len();
+    changes.truncate(options.changes);
     Diff {
         before: Side { title: before.meta().to_string(), calls: before.dcg_total() },
         after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
@@ -193,7 +198,8 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
         context_overlap: context_overlap(before.contexts().zip(after.contexts()), &mut union, programs, [&edges_before, &edges_after]),
         hot_edge_coverage: options.thresholds.iter().map(|&threshold| coverage(&forth, &back, threshold)).collect(),
         edges,
-        changes: changes(&union, &weights, [before.dcg_total(), after.dcg_total()], options.changes),
+        changed,
+        changes,
     }
 }
 
@@ -241,7 +247,8 @@ fn coverage(forth: &Comparison, back: &Comparison, threshold: f64) -> HotEdgeCov
     HotEdgeCoverage { threshold, before_over_after: of(forth), after_over_before: of(back) }
 }
 
-fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2], most: usize) -> Vec<EdgeChange> {
+/// The largest first.
+fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2]) -> Vec<EdgeChange> {
     let percent = |part: f64, total: f64| if total > 0.0 { 100.0 * part / total } else { 0.0 };
     let change = |edge: EdgeId| {
         let [before, after] = [weights[0][edge], weights[1][edge]];
@@ -261,7 +268,6 @@ fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2], most: usize)
     };
     let mut changes: Vec<EdgeChange> = union.program.edges().keys().map(change).filter(|change| change.change() != 0.0).collect();
     changes.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
-    changes.truncate(most);
     changes
 }
 

@@ -49,5 +49,10 @@ fn a_diff_tells_agreement_and_what_changed() {
     assert!((json["overlap"].as_f64().unwrap() - 60.0).abs() < 1e-9, "{json}");
     assert_eq!(json["changes"].as_array().unwrap().len(), 1);
     assert_eq!(json["hot_edge_coverage"].as_array().unwrap().len(), 1);
+    assert_eq!((json["changed"].as_u64(), json["changes"][0]["share_before"].as_f64()), (Some(3), Some(90.0)), "{json}");
+    let (_, none, _) = streams(&folder.vm(&["diff", "a.folded", "b.folded", "--changes", "0"]));
+    assert!(none.ends_with("only after 0\n"), "none were asked for: {none}");
+    let (_, same, _) = streams(&folder.vm(&["diff", "a.folded", "a.folded", "--changes", "0"]));
+    assert!(same.contains("no edge's share changed"), "{same}");
     assert_eq!(folder.vm(&["diff", "a.folded", "b.folded", "--threshold", "1.5"]).status.code(), Some(2));
 }

@@ -23,8 +23,11 @@ impl Display for Diff {
             writeln!(f, "{label:<28} {forth:>9} of the hot edges after were hot before, {back} the other way round")?;
         }
         writeln!(f, "edges in both {}, only before {}, only after {}", self.edges.both, self.edges.only_before, self.edges.only_after)?;
-        if self.changes.is_empty() {
+        if self.changed == 0 {
             return writeln!(f, "no edge's share changed");
+        }
+        if self.changes.is_empty() {
+            return Ok(());
         }
         writeln!(f)?;
         writeln!(
