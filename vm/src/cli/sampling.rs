@@ -67,9 +67,7 @@ pub enum ModeArg {
     Cbs,
     /// All calls and returns for a while after each tick
     Burst,
-    /// Bursts where the stack is new, and a part of the others
-    ///
-    /// Of a running program: the estimator, unless --reenable or --history ask for that.
+    /// Of a running program the estimator, unless --reenable or --history ask for what it is of a recorded one: bursts where the stack is new, and a part of the others
     Adaptive,
     /// Short bursts at random calls, weighted by the exact number of calls
     Estimator,
@@ -209,7 +207,8 @@ impl SamplingArgs {
             None => Ok(()),
             Some((flag, _, modes)) => {
                 let names: Vec<String> = modes.iter().map(|&mode| format!("--profile {}", name(mode))).collect();
-                Err(format!("{flag} goes with {}, not with {}", names.join(", "), name(mode)))
+                // What adaptive stands for is not what was written.
+                Err(format!("{flag} goes with {}, not with {}", names.join(", "), name(self.profile.unwrap_or(mode))))
             }
         }
     }
@@ -369,6 +368,7 @@ mod tests {
             ("--profile burst --burst 1e3", "ns, us, ms"),
             ("--profile burst --burst 99999999999999999999s", "too long"),
             ("--profile none", "estimator"),
+            ("--seed 3", "--profile estimator, not with exhaustive"),
         ] {
             let error = parse(line).expect_err(line);
             assert!(error.contains(word), "{line}: {error}");
@@ -382,5 +382,12 @@ mod tests {
         assert_eq!(kind(StructureArg::Ksf, 0).ok(), NonZeroU32::new(tuning::K).map(StructureKind::Ksf));
         assert_eq!(kind(StructureArg::Dcg, 0), Ok(StructureKind::Dcg));
         assert!(kind(StructureArg::Cct, 3).is_err_and(|error| error.contains("kccf")));
+    }
+
+    #[test]
+    fn a_mode_is_called_what_it_was_called() {
+        let sampling = SamplingArgs { profile: Some(ModeArg::Adaptive), samples: Some(3), ..SamplingArgs::default() };
+        let error = sampling.parameters(Parameters::estimator()).expect_err("samples are of CBS");
+        assert!(error.ends_with("goes with --profile cbs, not with adaptive"), "{error}");
     }
 }
