@@ -222,8 +222,9 @@ fn a_stale_profile_is_told() {
         let earlier = earlier.to_str().unwrap();
         folder.write("shapes.lang", SHAPES);
         good("run", &source, &["--profile", "exhaustive", "--profile-out", earlier]);
-        let (_, err) = good("run", &source, &["--profile-in", earlier]);
-        assert_eq!(err, "", "{name}: the program is the same");
+        let asked = ["--tier", "adaptive", "--profile-in", earlier];
+        let (_, err) = good("run", &source, &asked);
+        assert!(!err.contains("is stale"), "{name}: the program is the same: {err}");
         for used in [&["--tier", "adaptive"][..], &["--tier", "opt", "--inline", "context"]] {
             let (_, err) = good("run", &source, &[used, &["--profile-in", earlier]].concat());
             assert_eq!(err.contains("says nothing of what to inline"), name.ends_with(".folded"), "{name}: {err}");
@@ -232,11 +233,11 @@ fn a_stale_profile_is_told() {
         assert!(out.contains("against the earlier profile"), "{name}: {out}");
         assert!(out.contains("no edge's share changed"), "{name}: {out}");
         folder.write("shapes.lang", &SHAPES.replace("small", "square"));
-        let (out, err) = good("run", &source, &["--profile-in", earlier]);
+        let (out, err) = good("run", &source, &asked);
         assert_eq!(out, "13000\n");
         assert!(err.contains("is stale") && err.contains("1 function gone: small"), "{name}: {err}");
     }
-    let missing = vm("run", &source, &["--profile-in", "nowhere.json"]);
+    let missing = vm("profile", &source, &["--profile-in", "nowhere.json"]);
     let folder_out = folder.0.join("folder.json");
     std::fs::create_dir_all(&folder_out).unwrap();
     let taken = vm("run", &source, &["--profile", "exhaustive", "--profile-out", folder_out.to_str().unwrap()]);
@@ -258,6 +259,28 @@ fn a_stale_profile_is_told() {
         assert!(std::fs::read_to_string(&source).unwrap().contains("fun main"), "{command} {options:?}");
     }
     assert_eq!((missing.status.code(), missing.stdout.len()), (Some(2), 0), "{missing:?}");
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let folder = Folder::new("no-effect");
+    let source = folder.write("shapes.lang", SHAPES);
+    for (options, words) in [
+        (&["--tier", "baseline", "--profile-in", "p.json"][..], "--profile-in goes with --inline dynamic"),
+        (&["--tier", "interp", "--profile-in", "p.json"], "nothing else asks a profile"),
+        (&["--tier", "opt", "--profile-in", "p.json"], "nothing else asks a profile"),
+        (&["--tier", "adaptive", "--inline", "none", "--profile-in", "p.json"], "nothing else asks a profile"),
+        (&["--tier", "adaptive", "--plan-in", "plan.json", "--profile-in", "p.json"], "nothing else asks a profile"),
+        (&["--tier", "baseline", "--seed", "3"], "--seed goes with --profile MODE"),
+        (&["--tier", "adaptive", "--inline", "static", "--seed", "3"], "--seed goes with --profile MODE"),
+        (&["--profile", "exhaustive", "--seed", "3"], "not with exhaustive"),
+        (&["--profile", "cbs", "--structure", "dcg", "--max-nodes", "3"], "--max-nodes goes with structures"),
+    ] {
+        let refused = vm("run", &source, options);
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && errors.contains(words), "{options:?}: {errors}");
+    }
+    assert_eq!(good("run", &source, &["--tier", "adaptive", "--seed", "3"]).0, "13000\n", "of the samples for the compiler");
 }
 
 #[test]

@@ -142,7 +142,8 @@ fn every_mode_profiles_with_every_structure() {
         "estimator --trigger timer --interval 2us",
     ] {
         for structure in ["dcg", "cct", "ccmap", "ksf", "kccf"] {
-            let line = format!("--profile {mode} --structure {structure} --compare exhaustive --seed 7");
+            let seed = if mode == "exhaustive" { "" } else { "--seed 7" };
+            let line = format!("--profile {mode} --structure {structure} --compare exhaustive {seed}");
             let report = folder.json(&line);
             let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{line}: {value} is no number"));
             assert!((number(&report["calls"]) / calls - 1.0).abs() < 0.15, "{line}: {}", report["calls"]);
@@ -290,6 +291,9 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "--profile", "cbs", "--interval", "0ms"], "interval"),
         (&["replay", "run.trace", "--profile", "often"], "estimator"),
         (&["replay", "run.trace", "--k", "3"], "--structure ksf"),
+        (&["replay", "run.trace", "--structure", "dcg", "--max-nodes", "3"], "--max-nodes goes with structures"),
+        (&["replay", "run.trace", "--seed", "3"], "--seed goes with --profile stackwalk"),
+        (&["replay", "run.trace", "--profile", "adaptive", "--reenable", "2"], "must be 0, for none, or from 0.000001 to 1"),
         (&["replay", "run.trace", "--structure", "ksf", "--k", "0"], "--k"),
         (&["replay", "run.trace", "--rate", "0"], "--rate"),
         (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate"),

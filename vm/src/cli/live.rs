@@ -88,19 +88,27 @@ impl LiveArgs {
         self.sampling.profile.filter(|&mode| mode != ModeArg::Off)
     }
 
+    /// An argument that was given and is about a profile to be made.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--profile-inlined", self.profile_inlined),
+            ("--profile-out", self.profile_out.is_some()),
+            ("--counting", self.counting.is_some()),
+            ("--rest", self.rest.is_some()),
+            ("--clock", self.clock == ClockArg::Calls),
+        ];
+        self.sampling.given().or(given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag)))
+    }
+
     /// What the program's code has to do. Errors say what to change.
     pub fn counting(&self, tier: TierArg) -> Result<Counting, String> {
         self.profile_out.as_deref().map_or(Ok(()), check_output)?;
         let Some(mode) = self.mode() else {
-            let stray = self.sampling.given().or(self.profile_inlined.then_some("--profile-inlined"));
-            let stray = stray
-                .or(self.profile_out.is_some().then_some("--profile-out"))
-                .or(self.counting.is_some().then_some("--counting"))
-                .or(self.rest.is_some().then_some("--rest"))
-                .or((self.clock == ClockArg::Calls).then_some("--clock"));
+            let stray = self.given();
             return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
         };
         self.parameters(mode, tier)?;
+        self.sampling.kind()?;
         match (self.profile_inlined, tier.inlines()) {
             (false, _) if self.when(mode, tier)? == When::Beside => Ok(Counting::Beside),
             (false, _) => Ok(Counting::Calls),
@@ -135,7 +143,7 @@ impl LiveArgs {
             counting: self.when(mode, tier)?,
             longest_burst: self.longest_burst(mode, tier)?,
             rest: self.rest,
-            seed: self.sampling.seed,
+            seed: self.sampling.seed(),
             reader: Reader::Document,
         };
         Profiler::new(options, program()).map(|profiler| Some(Arc::new(profiler))).map_err(|error| error.to_string())
@@ -152,7 +160,7 @@ impl LiveArgs {
             counting: When::Beside,
             longest_burst: None,
             rest: None,
-            seed: self.sampling.seed,
+            seed: self.sampling.seed(),
             reader: Reader::Compiler,
         };
         Profiler::new(options, program).map(Arc::new).map_err(|error| error.to_string())

@@ -146,7 +146,7 @@ impl<'a> Source<'a> {
                 (Time::PerCall(CYCLES_A_CALL), self.clock(Some(hz))?)
             }
         };
-        Ok(Options { time, clock, ..Options::new(parameters, args.sampling.seed) })
+        Ok(Options { time, clock, ..Options::new(parameters, args.sampling.seed()) })
     }
 
     /// Runs the whole file, or its good part, and says what is wrong with it.

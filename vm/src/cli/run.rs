@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 /// The program's exit code.
 pub fn run(args: RunArgs) -> u8 {
-    let finished = match execute(&args, Shown::All, live::TOP) {
+    let finished = match check(&args).map_err(Refused::from).and_then(|()| execute(&args, Shown::All, live::TOP)) {
         Ok(finished) => finished,
         Err(refused) => return refused.tell(),
     };
@@ -47,6 +47,41 @@ pub fn run(args: RunArgs) -> u8 {
         (Some(profiled), Some(path)) => live::write(&profiled.profile, path, code),
         _ => code,
     }
+}
+
+/// What is given, and nothing asks for: `vm profile` compares with an earlier profile.
+fn check(args: &RunArgs) -> Result<(), String> {
+    if args.live.profile_in.is_some() && !asks_profile(args) {
+        return Err("--profile-in goes with --inline dynamic, weak-static, cost-benefit and context, on the tiers opt and adaptive: nothing else asks a profile (vm profile --profile-in compares with one)".into());
+    }
+    Ok(())
+}
+
+/// Whether anything decides by an earlier profile.
+#[cfg(feature = "native")]
+fn asks_profile(args: &RunArgs) -> bool {
+    match args.tier {
+        TierArg::Opt => args.opt.asks_profile(),
+        TierArg::Adaptive => args.opt.asks_profile() || args.opt.live_policy().is_some(),
+        TierArg::Interp | TierArg::Baseline => false,
+    }
+}
+
+#[cfg(not(feature = "native"))]
+fn asks_profile(_: &RunArgs) -> bool {
+    false
+}
+
+/// Nothing is random where nothing is sampled, be it for the compiler.
+fn check_seed(args: &RunArgs) -> Result<(), String> {
+    #[cfg(feature = "native")]
+    let is_guided = live_policy(args).is_some();
+    #[cfg(not(feature = "native"))]
+    let is_guided = false;
+    if args.live.sampling.seed.is_some() && args.live.mode().is_none() && !is_guided {
+        return Err("--seed goes with --profile MODE, such as --profile adaptive: nothing else is random here".into());
+    }
+    Ok(())
 }
 
 /// What a program leaves.
@@ -110,6 +145,7 @@ impl From<String> for Refused {
 /// Compiles and runs a program.
 pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Refused> {
     let counting = args.live.counting(args.tier)?;
+    check_seed(args)?;
     args.stats_out.as_deref().map_or(Ok(()), text::check_folder)?;
     #[cfg(feature = "native")]
     check_opt(args)?;

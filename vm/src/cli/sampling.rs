@@ -30,7 +30,7 @@ pub struct SamplingArgs {
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     pub burst: Option<Length>,
     /// Part of the bursts at known stacks that adaptive bursting takes all the same, from 0 (none) to 1; by default 0.05
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     pub reenable: Option<f64>,
     /// Entries of the table in which adaptive bursting remembers stacks, by default 2048
     #[arg(long, value_name = "N")]
@@ -41,9 +41,9 @@ pub struct SamplingArgs {
     /// What begins a burst of the estimator, by default calls; all other modes have a timer
     #[arg(long, value_enum, value_name = "TRIGGER")]
     pub trigger: Option<TriggerArg>,
-    /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of everything random, by default 1
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Where the contexts of calls are kept, by default cct; the edges of the call graph are counted in any case
     #[arg(long, value_enum, value_name = "NAME")]
     pub structure: Option<StructureArg>,
@@ -192,7 +192,7 @@ impl SamplingArgs {
     fn check(&self, mode: ModeArg) -> Result<(), String> {
         use ModeArg::{Adaptive, Burst, Cbs, Estimator, Stackwalk};
         let calls = self.trigger == Some(TriggerArg::Calls);
-        let given: [(&str, bool, &[ModeArg]); 9] = [
+        let given: [(&str, bool, &[ModeArg]); 10] = [
             ("--interval", self.interval.is_some(), &[Stackwalk, Cbs, Burst, Adaptive, Estimator]),
             ("--samples", self.samples.is_some(), &[Cbs]),
             ("--stride", self.stride.is_some(), &[Cbs]),
@@ -200,6 +200,7 @@ impl SamplingArgs {
             ("--reenable", self.reenable.is_some(), &[Adaptive]),
             ("--history", self.history.is_some(), &[Adaptive]),
             ("--antibias", self.antibias.is_some(), &[Stackwalk, Cbs]),
+            ("--seed", self.seed.is_some(), &[Stackwalk, Cbs, Burst, Adaptive, Estimator]),
             ("--trigger calls", calls, &[Estimator]),
             ("--trigger timer", self.trigger == Some(TriggerArg::Timer), &[Stackwalk, Cbs, Burst, Adaptive, Estimator]),
         ];
@@ -252,6 +253,10 @@ impl SamplingArgs {
         }
     }
 
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
     /// Of the structure.
     pub fn max_nodes(&self) -> u32 {
         self.max_nodes.unwrap_or(tuning::CONTEXT_NODES)
@@ -264,6 +269,9 @@ impl SamplingArgs {
             StructureArg::Ksf => StructureKind::Ksf(k),
             StructureArg::Kccf => StructureKind::Kccf(k),
             _ if self.k.is_some() => return Err("--k goes with --structure ksf and --structure kccf".into()),
+            StructureArg::Dcg if self.max_nodes.is_some() => {
+                return Err("--max-nodes goes with structures that keep contexts, not with --structure dcg".into());
+            }
             StructureArg::Dcg => StructureKind::Dcg,
             StructureArg::Cct => StructureKind::Cct,
             StructureArg::Ccmap => StructureKind::CcMap,
@@ -275,6 +283,14 @@ impl SamplingArgs {
 /// As on the command line.
 fn name(mode: ModeArg) -> String {
     mode.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}
+
+/// Part of the bursts that the history table would prevent.
+fn parse_ratio(text: &str) -> Result<f64, String> {
+    const LEAST: f64 = 1e-6;
+    let ratio: f64 = text.parse().map_err(|_| "a number from 0 to 1 is needed".to_string())?;
+    let is_good = ratio == 0.0 || (LEAST..=1.0).contains(&ratio);
+    if is_good { Ok(ratio) } else { Err(format!("the re-enable ratio must be 0, for none, or from {LEAST} to 1")) }
 }
 
 /// Calls, or a time if there is a unit.
@@ -381,6 +397,8 @@ mod tests {
         assert_eq!(kind(StructureArg::Kccf, 3).ok(), NonZeroU32::new(3).map(StructureKind::Kccf));
         assert_eq!(kind(StructureArg::Ksf, 0).ok(), NonZeroU32::new(tuning::K).map(StructureKind::Ksf));
         assert_eq!(kind(StructureArg::Dcg, 0), Ok(StructureKind::Dcg));
+        let limited = SamplingArgs { structure: Some(StructureArg::Dcg), max_nodes: Some(9), ..SamplingArgs::default() };
+        assert!(limited.kind().is_err_and(|error| error.contains("--max-nodes goes with structures that keep contexts")));
         assert!(kind(StructureArg::Cct, 3).is_err_and(|error| error.contains("kccf")));
     }
 

@@ -80,7 +80,7 @@ impl Builder<'_> {
             profile: &self.profiles.view,
             exhaustive: self.profiles.exhaustive.as_ref(),
             resamples: self.subject.args.resamples,
-            seed: self.subject.args.live.sampling.seed,
+            seed: self.subject.args.live.sampling.seed(),
         });
         let account = |node: &Node<'_>| {
             let facts = node.decision.facts()?;

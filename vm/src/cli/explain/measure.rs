@@ -88,7 +88,7 @@ fn compare(subject: &Subject<'_>, one: &Path, other: &Path) -> Result<Compared, 
         passes: args.passes.clone(),
         memory: &args.memory,
         effort: &args.effort,
-        seed: args.live.sampling.seed,
+        seed: args.live.sampling.seed(),
     };
     pair.compare()
 }
