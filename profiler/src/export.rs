@@ -35,7 +35,7 @@ mod xml;
 pub use error::{ExportError, ReadError};
 pub(crate) use text::{counted, grouped};
 
-use crate::profile::Profile;
+use crate::profile::{Profile, Structure};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -150,6 +150,15 @@ pub fn check(profile: &Profile, format: Format) -> Result<(), ExportError> {
         Format::Dot => dot::check(profile),
         Format::Json => Ok(()),
     }
+}
+
+/// Whether the format can show contexts of this structure, whatever they are: what is known before there is a profile.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_structure(structure: Structure, format: Format) -> Result<(), ExportError> {
+    if format == Format::Xml { xml::check_structure(structure) } else { Ok(()) }
 }
 
 /// Reads a profile from a `.json` or `.folded` file.

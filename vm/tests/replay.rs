@@ -285,6 +285,7 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "-o", "out.txt"], ".speedscope.json"),
         (&["replay", "run.trace", "-o", "no/such/folder.json"], "no/such/folder.json"),
         (&["replay", "run.trace", "--structure", "kccf", "-o", "out.xml"], "another structure"),
+        (&["run", "run.lang", "--profile", "exhaustive", "--structure", "kccf", "--profile-out", "out.xml"], "another structure"),
         (&["replay", "run.trace", "--profile", "burst", "--stride", "2"], "--profile cbs"),
         (&["replay", "run.trace", "--profile", "off"], "other than off"),
         (&["replay", "run.trace", "--profile", "cbs", "--stride", "0"], "stride is 0; it must be from 1"),
@@ -299,8 +300,8 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate"),
         (&["replay", "run.trace", "--compare", "cbs"], "exhaustive"),
     ] {
-        let (code, _, errors) = streams(&folder.vm(args));
-        assert_eq!(code, Some(2), "{args:?}");
+        let (code, out, errors) = streams(&folder.vm(args));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "before anything is done: {args:?}");
         assert!(errors.starts_with("error: ") && errors.contains(expected), "{args:?}: {errors}");
     }
     assert!(!folder.path("out.xml").exists() && !folder.path("out.txt").exists());

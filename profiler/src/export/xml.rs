@@ -9,17 +9,18 @@ use super::names::name;
 use super::text;
 use super::{ExportError, Format};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
-use crate::profile::{ContextId, Contexts, DcgEdge, Label, Profile};
+use crate::profile::{ContextId, Contexts, DcgEdge, Label, Profile, Structure};
 use cranelift_entity::SecondaryMap;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, Event};
 use std::io::{self, Write};
 
 pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
-    match profile.contexts() {
-        Some(contexts) if contexts.structure().is_reversed() => Err(ExportError::Reversed(Format::Xml, contexts.structure())),
-        _ => Ok(()),
-    }
+    profile.contexts().map_or(Ok(()), |contexts| check_structure(contexts.structure()))
+}
+
+pub(super) fn check_structure(structure: Structure) -> Result<(), ExportError> {
+    if structure.is_reversed() { Err(ExportError::Reversed(Format::Xml, structure)) } else { Ok(()) }
 }
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {

@@ -4,6 +4,7 @@
 
 use super::args::TierArg;
 use super::notes;
+use super::profiles::check_output;
 use super::run::Tier;
 use super::sampling::{ModeArg, SamplingArgs, TriggerArg, parse_length};
 #[cfg(feature = "native")]
@@ -12,7 +13,7 @@ use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profil
 use clap::{Args, ValueEnum};
 use profiler::clock::Clock;
 use profiler::collect::{StructureKind, describe};
-use profiler::export::{self, Format};
+use profiler::export;
 #[cfg(feature = "native")]
 use profiler::oracle::Kind;
 use profiler::profile::{Meta, Profile, Staleness};
@@ -100,15 +101,20 @@ impl LiveArgs {
         self.sampling.given().or(given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag)))
     }
 
+    /// What can be seen now of what would go wrong when the program is through.
+    pub fn check_output(&self) -> Result<(), String> {
+        let kind = self.sampling.kind()?;
+        self.profile_out.as_deref().map_or(Ok(()), |path| check_output(path, kind))
+    }
+
     /// What the program's code has to do. Errors say what to change.
     pub fn counting(&self, tier: TierArg) -> Result<Counting, String> {
-        self.profile_out.as_deref().map_or(Ok(()), check_output)?;
+        self.check_output()?;
         let Some(mode) = self.mode() else {
             let stray = self.given();
             return stray.map_or(Ok(Counting::Off), |flag| Err(format!("{flag} goes with --profile MODE, such as --profile adaptive")));
         };
         self.parameters(mode, tier)?;
-        self.sampling.kind()?;
         match (self.profile_inlined, tier.inlines()) {
             (false, _) if self.when(mode, tier)? == When::Beside => Ok(Counting::Beside),
             (false, _) => Ok(Counting::Calls),
@@ -235,12 +241,6 @@ pub fn earlier(path: &Path, program: impl FnOnce() -> Program, warn: bool) -> Re
         super::text::complain(&format!("warning: {} is stale: {stale}\n", path.display()));
     }
     Ok(earlier)
-}
-
-/// What can be seen now of what would go wrong when the program is through.
-fn check_output(path: &Path) -> Result<(), String> {
-    Format::of(path).map_err(|error| error.to_string())?;
-    super::text::check_folder(path)
 }
 
 /// A profile, and what it took.

@@ -4,9 +4,10 @@
 
 use super::args::{ConvertArgs, DiffArgs};
 use super::{replay, text};
+use profiler::collect::StructureKind;
 use profiler::diff::{DiffOptions, diff};
 use profiler::export::{self, Format};
-use profiler::profile::Profile;
+use profiler::profile::{Profile, Structure};
 use std::path::Path;
 
 /// Prints how two profiles differ; differences are no failure.
@@ -32,6 +33,15 @@ pub fn convert(args: &ConvertArgs) -> u8 {
         Ok(code)
     });
     written.unwrap_or_else(|error| text::fail(&error))
+}
+
+/// What can be seen before there is a profile of why it could not be written.
+pub fn check_output(path: &Path, kind: StructureKind) -> Result<(), String> {
+    let format = Format::of(path).map_err(|error| error.to_string())?;
+    if let StructureKind::Kccf(k) = kind {
+        export::check_structure(Structure::Kccf { k: Some(k) }, format).map_err(|error| error.to_string())?;
+    }
+    text::check_folder(path)
 }
 
 /// A profile, or the exact one of a trace. With it the exit code: only a part of a trace may be readable, which is told here.

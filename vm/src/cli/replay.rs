@@ -5,12 +5,13 @@
 
 use super::args::{ClockArg, CompareArg, ReplayArgs};
 use super::notes;
+use super::profiles::check_output;
 use super::progress::Progress;
 use super::sampling::ModeArg;
 use super::text;
 use profiler::clock::{Clock, Rate};
 use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
-use profiler::export::{self, Format};
+use profiler::export;
 use profiler::profile::{Meta, Profile};
 use profiler::replay::{Options, Replay, Summary, Time};
 use profiler::report::Report;
@@ -42,7 +43,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let preset = if mode == ModeArg::Estimator { args.sampling.estimator(mode.preset()) } else { mode.preset() };
     let parameters = args.sampling.parameters(preset)?;
     let kind = args.sampling.kind()?;
-    args.output.as_deref().map_or(Ok(()), |output| Format::of(output).map(drop)).map_err(|error| error.to_string())?;
+    args.output.as_deref().map_or(Ok(()), |output| check_output(output, kind))?;
     let mut source = Source::open(&args.trace)?;
     let options = source.options(parameters, args)?;
     let collected = collect::Options { kind, weights: Weights::of(&parameters.mode), max_nodes: args.sampling.max_nodes() };
