@@ -146,11 +146,35 @@ fn one_site_is_shown_wherever_it_is_inlined() {
         (&["--inline", "static", "--check"], "--check goes with policies that ask a profile"),
         (&["--profile-in", "p.json", "--profile", "cbs"], "--profile-in names one that is there"),
         (&["--profile", "off"], "other than off"),
+        (&["--inline", "static", "--profile-out", "zz.json"], "--profile-out goes with policies that ask a profile"),
+        (&["--inline", "none", "--counting", "always"], "--counting goes with policies that ask a profile"),
+        (&["--inline", "none", "--clock", "calls"], "--clock goes with policies that ask a profile"),
+        (&["--inline", "none", "--rest", "20ms"], "--rest goes with policies that ask a profile"),
+        (&["--inline", "none", "--resamples", "9"], "--resamples goes with policies that ask a profile"),
+        (&["--inline", "none", "--seed", "9"], "--seed goes with policies that ask a profile"),
+        (&["--profile-in", "p.json", "--counting", "always"], "--profile-in names one that is there"),
+        (&["--profile-in", "p.json", "--clock", "calls"], "--profile-in names one that is there"),
+        (&["--profile-in", "p.json", "--rest", "20ms"], "--profile-in names one that is there"),
+        (&["--resamples", "0"], "0 is not in 1..=10000"),
+        (&["--resamples", "4000000000"], "is not in 1..=10000"),
+        (&["--out", "page.pdf"], "known are .txt, .json, .html and .htm"),
+        (&["--out", "page"], "the extension says no format"),
+        (&["--profile-out", "p.pdf"], "the extension says no format"),
         (&["--out", "nowhere/page.html"], "there is no folder nowhere"),
     ] {
         let error = refused(&folder, args);
         assert!(error.contains(words), "{args:?}: {error}");
     }
+}
+
+#[test]
+fn the_extension_says_the_format_in_any_case() {
+    let folder = folder("explain-extension");
+    for (name, begins) in [("z.HTML", "<!doctype html>"), ("z.Json", "{"), ("z.TXT", "coins: what is inlined")] {
+        assert_eq!(good(&folder, &["explain", "coins.lang", "--inline", "static", "--out", name]), "");
+        assert!(folder.text(name).to_lowercase().starts_with(begins), "{name}: {}", folder.text(name));
+    }
+    good(&folder, &["explain", "coins.lang", "--profile", "exhaustive", "--seed", "3", "--out", "seeded.json"]);
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Builder<'_> {
             policy: kind.name(),
             profile: self.profiles.line.clone(),
             checked: self.profiles.exhaustive.is_some(),
-            resamples: args.resamples,
+            resamples: args.resamples(),
             site: args.site.clone(),
             notes: self.profiles.notes.clone(),
             functions: Vec::new(),
@@ -79,7 +79,7 @@ impl Builder<'_> {
             policy,
             profile: &self.profiles.view,
             exhaustive: self.profiles.exhaustive.as_ref(),
-            resamples: self.subject.args.resamples,
+            resamples: self.subject.args.resamples(),
             seed: self.subject.args.live.sampling.seed(),
         });
         let account = |node: &Node<'_>| {

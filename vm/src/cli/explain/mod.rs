@@ -81,7 +81,7 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
     if let (Some(site), true) = (&site, built.explanation.calls.is_empty()) {
         return Err(site.nothing().into());
     }
-    let rendered = match args.format() {
+    let rendered = match args.format()? {
         Format::Text => text::text(&built.explanation, args.all || site.is_some()),
         Format::Json => json(&built.explanation)? + "\n",
         Format::Html => page::page(&built.explanation, &map)?,

@@ -9,7 +9,12 @@ use crate::cli::text;
 use clap::{Args, ValueEnum};
 #[cfg(feature = "native")]
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Profiles drawn anew where nobody says otherwise: stability is then told to a few percent.
+const RESAMPLES: u32 = 200;
+/// Of so many, half a percent; each is drawn for every decision.
+const MOST_RESAMPLES: i64 = 10_000;
 
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
@@ -29,9 +34,9 @@ pub struct ExplainArgs {
     /// The program finds its input at the end then: one that reads some does something else.
     #[arg(long)]
     pub check: bool,
-    /// Draw so many profiles anew from the samples, to tell how many of them decide the same
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub resamples: u32,
+    /// Draw so many profiles anew from the samples, to tell how many of them decide the same: 1 to 10000, by default 200
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_RESAMPLES))]
+    pub resamples: Option<u32>,
     /// Measure what the most frequent decisions are worth, by default 3 of them: the program is run with each, and with its opposite, in turn
     ///
     /// As vm bench does it: each run is a process, the program finds its input at the end, has to end with 0, and to print the same each time.
@@ -41,10 +46,10 @@ pub struct ExplainArgs {
     #[cfg(feature = "native")]
     #[command(flatten, next_help_heading = "With --measure")]
     pub effort: Effort,
-    /// How the explanation is shown; by default as the extension of --out says, or as text
+    /// How the explanation is shown; by default as the extension of --out says, without --out as text
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Write the explanation to this file
+    /// Write the explanation to this file; without --format, the extension says what it is: .txt, .json, .html or .htm
     #[arg(long, value_name = "OUT")]
     pub out: Option<PathBuf>,
     /// As text, also list calls that the profile has not seen
@@ -68,39 +73,79 @@ pub enum Format {
     Html,
 }
 
+impl Format {
+    /// The one that a file's extension asks for; letter case does not matter.
+    fn of(path: &Path) -> Result<Format, String> {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match extension.as_str() {
+            "txt" => Ok(Format::Text),
+            "json" => Ok(Format::Json),
+            "html" | "htm" => Ok(Format::Html),
+            _ => Err(format!(
+                "{}: the extension says no format; known are .txt, .json, .html and .htm; or choose a --format",
+                path.display()
+            )),
+        }
+    }
+}
+
 impl ExplainArgs {
     pub fn policy(&self) -> InlineArg {
         self.inline.unwrap_or(InlineArg::Context)
     }
 
-    pub fn format(&self) -> Format {
-        let extension = self.out.as_deref().and_then(|path| path.extension()).and_then(|extension| extension.to_str());
-        self.format.unwrap_or(match extension {
-            Some("json") => Format::Json,
-            Some("html" | "htm") => Format::Html,
-            _ => Format::Text,
-        })
+    pub fn resamples(&self) -> u32 {
+        self.resamples.unwrap_or(RESAMPLES)
+    }
+
+    pub fn format(&self) -> Result<Format, String> {
+        match (self.format, &self.out) {
+            (Some(format), _) => Ok(format),
+            (None, Some(path)) => Format::of(path),
+            (None, None) => Ok(Format::Text),
+        }
     }
 
     /// What can be seen before anything is done of what is wrong.
     pub fn check(&self) -> Result<(), String> {
+        self.format()?;
         self.out.as_deref().map_or(Ok(()), text::check_folder)?;
         self.check_effort()?;
         if self.live.profile_inlined {
             return Err("--profile-inlined has nothing to do here: the run that is profiled inlines nothing".into());
         }
         if !self.policy().asks_profile() {
-            let stray = self.live.sampling.given().or(self.check.then_some("--check"));
-            let stray = stray.or(self.live.profile_in.is_some().then_some("--profile-in")).or(self.live.mode().map(|_| "--profile"));
+            let stray = self.without_profile();
             return stray.map_or(Ok(()), |flag| Err(format!("{flag} goes with policies that ask a profile, such as --inline context")));
         }
         if self.live.profile_in.is_some() {
-            let stray = self.live.sampling.given().or(self.live.mode().map(|_| "--profile"));
-            let stray = stray.or(self.live.profile_out.is_some().then_some("--profile-out"));
+            let stray = self.live.given().or(self.live.mode().map(|_| "--profile"));
             return stray
                 .map_or(Ok(()), |flag| Err(format!("{flag} is about a profile to be made, and --profile-in names one that is there")));
         }
-        Ok(())
+        self.live.check_output()
+    }
+
+    /// An argument that was given and means nothing where no profile is asked.
+    fn without_profile(&self) -> Option<&'static str> {
+        let given = [
+            ("--check", self.check),
+            ("--profile-in", self.live.profile_in.is_some()),
+            ("--profile", self.live.mode().is_some()),
+            ("--resamples", self.resamples.is_some()),
+            ("--seed", self.live.sampling.seed.is_some() && !self.measures()),
+        ];
+        self.live.given().or(given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag)))
+    }
+
+    #[cfg(feature = "native")]
+    fn measures(&self) -> bool {
+        self.measure.is_some()
+    }
+
+    #[cfg(not(feature = "native"))]
+    fn measures(&self) -> bool {
+        false
     }
 
     #[cfg(feature = "native")]

@@ -56,9 +56,13 @@ impl Profiles {
 
 fn made(args: &ExplainArgs, notes: &mut Vec<String>) -> Result<Profile, Refused> {
     let mut live = args.live.clone();
-    live.sampling.profile.get_or_insert(ModeArg::Adaptive);
-    if live.mode().is_none() {
+    let mode = *live.sampling.profile.get_or_insert(ModeArg::Adaptive);
+    if mode == ModeArg::Off {
         return Err("vm explain needs a --profile other than off, or --profile-in".to_owned().into());
+    }
+    // That of the profiles drawn anew.
+    if mode == ModeArg::Exhaustive {
+        live.sampling.seed = None;
     }
     run(args, live, Shown::Errors, "the run that was profiled", notes)
 }
