@@ -168,6 +168,18 @@ fn one_site_is_shown_wherever_it_is_inlined() {
 }
 
 #[test]
+fn an_explanation_says_that_its_profile_is_stale() {
+    let folder = folder("explain-stale");
+    good(&folder, &["run", "coins.lang", "--tier", "baseline", "--profile", "exhaustive", "--profile-out", "p.json"]);
+    let notes = |profile: &str| json(&folder, &["--profile-in", profile])["notes"].to_string();
+    assert_eq!(notes("p.json"), "[]");
+    good(&folder, &["convert", "p.json", "-o", "p.folded"]);
+    assert!(notes("p.folded").contains("knows no lines"), "{}", notes("p.folded"));
+    folder.write("coins.lang", &blocks("lang")[0].replace("digits", "figures"));
+    assert!(notes("p.json").contains("p.json is stale") && notes("p.json").contains("gone: digits"), "{}", notes("p.json"));
+}
+
+#[test]
 fn the_extension_says_the_format_in_any_case() {
     let folder = folder("explain-extension");
     for (name, begins) in [("z.HTML", "<!doctype html>"), ("z.Json", "{"), ("z.TXT", "coins: what is inlined")] {

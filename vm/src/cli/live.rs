@@ -233,14 +233,17 @@ fn parse_turn(text: &str) -> Result<Duration, String> {
 /// An earlier profile of a program. `warn`: where it does not fit.
 pub fn earlier(path: &Path, program: impl FnOnce() -> Program, warn: bool) -> Result<Profile, String> {
     let earlier = export::read(path).map_err(|error| error.to_string())?;
-    if !warn {
-        return Ok(earlier);
-    }
-    let stale = Staleness::new(&earlier, &program());
-    if !stale.is_empty() {
-        super::text::complain(&format!("warning: {} is stale: {stale}\n", path.display()));
+    let stale = if warn { staleness(path, &earlier, &program()) } else { None };
+    if let Some(stale) = stale {
+        super::text::complain(&format!("warning: {stale}\n"));
     }
     Ok(earlier)
+}
+
+/// Where an earlier profile does not fit the program.
+pub fn staleness(path: &Path, earlier: &Profile, program: &Program) -> Option<String> {
+    let stale = Staleness::new(earlier, program);
+    (!stale.is_empty()).then(|| format!("{} is stale: {stale}", path.display()))
 }
 
 /// A profile, and what it took.

@@ -110,14 +110,19 @@ impl Policy {
 
 /// What policies ask of a profile. `warn`: where it has nothing to say to them.
 pub fn view(profile: &Profile, program: &Program, warn: bool) -> ProfileView {
-    let sites = &profile.program().sites;
-    if warn && !sites.is_empty() && sites.values().all(|site| site.line == 0) {
-        text::complain(
-            "warning: the earlier profile knows no lines, by which call sites are found again: it says nothing of what to inline\n",
-        );
+    if warn && knows_no_lines(profile) {
+        text::complain(&format!("warning: {NO_LINES}\n"));
         text::complain("hint: folded stacks have none; keep profiles for --inline as .json\n");
     }
     ProfileView::new(profile, program)
+}
+
+/// What there is to say of a profile that [`knows_no_lines`].
+pub const NO_LINES: &str = "the earlier profile knows no lines, by which call sites are found again: it says nothing of what to inline";
+
+pub fn knows_no_lines(profile: &Profile) -> bool {
+    let sites = &profile.program().sites;
+    !sites.is_empty() && sites.values().all(|site| site.line == 0)
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, String> {

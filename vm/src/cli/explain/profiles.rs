@@ -8,6 +8,7 @@ use super::model::ProfileLine;
 use crate::cli::args::OptArgs;
 use crate::cli::args::{RunArgs, TierArg};
 use crate::cli::live::{self, LiveArgs};
+use crate::cli::policy;
 use crate::cli::run::{Refused, Shown, execute};
 use crate::cli::sampling::ModeArg;
 use crate::runtime::End;
@@ -34,7 +35,13 @@ impl Profiles {
         }
         let mut notes = Vec::new();
         let profile = match &args.live.profile_in {
-            Some(path) => live::earlier(path, || program.clone(), true)?,
+            Some(path) => {
+                let earlier = live::earlier(path, || program.clone(), true)?;
+                // An explanation is read without the terminal that it was made in.
+                notes.extend(live::staleness(path, &earlier, program));
+                notes.extend(policy::knows_no_lines(&earlier).then(|| policy::NO_LINES.into()));
+                earlier
+            }
             None => made(args, &mut notes)?,
         };
         if let Some(path) = &args.live.profile_out
@@ -42,7 +49,7 @@ impl Profiles {
         {
             return Err(Refused::Shown);
         }
-        let view = crate::cli::policy::view(&profile, program, true);
+        let view = policy::view(&profile, program, true);
         let total = view.total();
         let line = ProfileLine { description: profile.meta().to_string(), calls: total.weight, samples: total.samples };
         if total.weight <= 0.0 {
