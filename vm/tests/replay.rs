@@ -2,6 +2,7 @@
 
 mod running;
 
+use profiler::clock::Clock;
 use profiler::export;
 use profiler::profile::{Label, Profile, Structure};
 use profiler::trace::{Limits, Trace};
@@ -105,6 +106,10 @@ fn the_exhaustive_profile_is_exact() {
     assert_eq!(profile.dcg().iter().map(|edge| (edge.edge.as_u32(), edge.weight)).collect::<BTreeMap<_, _>>(), edges);
     assert!(profile.dcg().iter().all(|edge| edge.error == Some(0.0) && edge.samples as f64 == edge.weight));
     assert_eq!((&*profile.meta().program, &*profile.meta().mode, profile.meta().seed), ("run", "exhaustive", None));
+    assert_eq!((profile.meta().clock, profile.meta().nanoseconds()), (Clock::Steps, None), "of instructions");
+    assert!(profile.meta().duration as f64 > profile.dcg_total(), "more of them than calls");
+    let modelled = folder.profile("--clock calls");
+    assert_eq!((modelled.meta().clock, modelled.meta().duration as f64), (Clock::Steps, profile.dcg_total()));
 
     let converted = folder.vm(&["convert", "run.trace", "-o", "converted.json"]);
     assert_eq!(streams(&converted), (Some(0), String::new(), String::new()));
@@ -258,7 +263,7 @@ fn damage_is_told_and_what_stands_before_it_is_used() {
 fn a_trace_that_lacks_events_says_so_wherever_it_is_used() {
     use profiler::ids::FuncId;
     use profiler::program::{Function, Program};
-    use profiler::trace::{Clock, TraceWriter};
+    use profiler::trace::TraceWriter;
     let folder = Folder::new("lacks");
     let mut program = Program::default();
     program.functions.push(Function { name: "main".into(), file: "".into(), line: 0 });

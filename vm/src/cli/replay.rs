@@ -163,11 +163,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// As profiles tell a replay's time.
-    fn profile_clock(options: &Options, summary: &Summary) -> (Clock, u64) {
+    /// As profiles tell a replay's time: what stamps count is known, how fast they are taken to pass is not.
+    fn profile_clock(&self, options: &Options, summary: &Summary) -> (Clock, u64) {
         match options.time {
             Time::PerCall(_) => (Clock::Steps, summary.counters.calls),
-            Time::Stamps => (options.clock, summary.cycles),
+            Time::Stamps => (self.reader.clock(), summary.cycles),
         }
     }
 }
@@ -205,7 +205,7 @@ impl Run {
     fn finish(mut self, source: &Source<'_>) -> Result<Measured, String> {
         let summary = self.replay.finish(&mut |sample| self.collector.add(sample));
         let name = source.path.file_stem().unwrap_or_default().to_string_lossy();
-        let (clock, duration) = Source::profile_clock(&self.options, &summary);
+        let (clock, duration) = source.profile_clock(&self.options, &summary);
         let described = collect::describe(&self.options.parameters, self.options.seed, &summary.counters);
         let meta = Meta { program: name.into(), clock, duration, ..described };
         let program = source.reader.program().clone();
