@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// What a clock counts. Its counts are called cycles, whatever they are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-#[cfg_attr(feature = "export", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "export", serde(tag = "unit", rename_all = "lowercase", deny_unknown_fields))]
+#[cfg_attr(feature = "export", derive(serde::Serialize))]
+#[cfg_attr(feature = "export", serde(tag = "unit", rename_all = "lowercase"))]
 pub enum Clock {
     /// Time on the wall.
     #[default]

@@ -10,9 +10,10 @@ use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Seen, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::EntityRef;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::io::Write;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 pub(super) const FORMAT: &str = "call profile";
 /// Grows when a reader of the version before would misunderstand or refuse a file.
@@ -62,9 +63,43 @@ struct MetaPart {
     parameters: Vec<ParameterPart>,
     #[serde(deserialize_with = "nullable")]
     seed: Option<u64>,
+    #[serde(deserialize_with = "clock")]
     clock: Clock,
     duration: u64,
     counters: Counters,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockPart {
+    unit: ClockUnit,
+    /// `None` where it is not there, which is not null.
+    #[serde(default, deserialize_with = "given")]
+    per_second: Option<Option<NonZeroU64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ClockUnit {
+    Nanoseconds,
+    Cycles,
+    Steps,
+}
+
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
+/// With a rate where it is one of cycles, and only there.
+fn clock<'de, D: Deserializer<'de>>(field: D) -> Result<Clock, D::Error> {
+    let ClockPart { unit, per_second } = ClockPart::deserialize(field)?;
+    match (unit, per_second) {
+        (ClockUnit::Cycles, Some(per_second)) => Ok(Clock::Cycles { per_second }),
+        (ClockUnit::Nanoseconds, None) => Ok(Clock::Nanoseconds),
+        (ClockUnit::Steps, None) => Ok(Clock::Steps),
+        (ClockUnit::Cycles, None) => Err(D::Error::missing_field("per_second")),
+        (ClockUnit::Nanoseconds | ClockUnit::Steps, Some(_)) => Err(D::Error::custom("only a clock of cycles has a field `per_second`")),
+    }
 }
 
 #[derive(Serialize, Deserialize)]

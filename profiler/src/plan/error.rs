@@ -16,6 +16,8 @@ pub enum PlanError {
         /// How many there are.
         len: usize,
     },
+    /// A class is tested for whose function, of this index, the call does not reach.
+    Target(u32),
     /// A reason that this program does not know, or one of the other answer.
     Reason(String),
     /// Not UTF-8.
@@ -51,6 +53,7 @@ impl fmt::Display for PlanError {
             PlanError::NoSuch { what, index, len } => {
                 write!(f, "not a valid plan: there is no {what} {index}: there are {len}, numbered from 0")
             }
+            PlanError::Target(index) => write!(f, "not a valid plan: a guard's target {index} is none of its candidates"),
             PlanError::Reason(reason) => write!(f, "not a valid plan: no call is so decided by the reason {reason:?}"),
             PlanError::NotText => f.write_str("not text in UTF-8"),
             #[cfg(feature = "export")]

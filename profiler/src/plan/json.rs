@@ -227,6 +227,9 @@ impl Check<'_> {
     }
 
     fn guard(&self, GuardPart { root, chain, site, candidates, targets }: GuardPart) -> Result<Guard, PlanError> {
+        if let Some(&target) = targets.iter().find(|target| !candidates.contains(target)) {
+            return Err(PlanError::Target(target));
+        }
         Ok(Guard {
             root: self.function(root)?,
             chain: self.sites(chain)?,

@@ -115,15 +115,18 @@ fn another_root_or_chain_is_another_call() {
     assert_eq!(replay.decide(&CallSiteFacts { callee: func(0), ..facts(12) }), nothing);
 }
 
-#[test]
-fn targets_are_those_for_the_same_candidates() {
-    let guard = |candidates: &[usize], targets: &[usize]| Guard {
+fn guard(candidates: &[usize], targets: &[usize]) -> Guard {
+    Guard {
         root: func(0),
         chain: [].into(),
         site: site(2),
         candidates: candidates.iter().copied().map(func).collect(),
         targets: targets.iter().copied().map(func).collect(),
-    };
+    }
+}
+
+#[test]
+fn targets_are_those_for_the_same_candidates() {
     let replay = PlanOracle::new(&by_hand(&[], &[guard(&[0, 1], &[1, 0]), guard(&[1], &[1])]), &program(1));
     let targets = |candidates: &[usize]| {
         let candidates: Vec<_> = candidates.iter().copied().map(func).collect();
@@ -170,6 +173,8 @@ fn damaged_plans_are_refused_with_a_cause() {
     assert!(error("\"small\"", "\"spell\"").contains("\"spell\""));
     assert!(error("\"inline\":true", "\"inline\":false").contains("\"small\""), "a reason for the other answer");
     assert!(error("\"root_size\"", "\"size\"").contains("unknown field"));
+    let strange = parse(text(&by_hand(&[], &[guard(&[0], &[1])])).as_bytes()).expect_err("not among its candidates").to_string();
+    assert!(strange.contains("a guard's target 1 is none of its candidates"), "{strange}");
     assert!(parse(b"\xff").is_err() && parse(b"").is_err() && parse(b"[1]").is_err());
     for end in 0..good.trim_end().len() {
         assert!(parse(&good.as_bytes()[..end]).is_err(), "cut at {end}");
