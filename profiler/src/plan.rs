@@ -48,7 +48,7 @@ pub use toggle::{Held, Outcome, Reach, Toggle};
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{Names, SiteKey};
 use crate::oracle::{InlineDecision, Verdict};
-use crate::profile::{Call, Staleness};
+use crate::profile::{Call, Staleness, Told};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
@@ -198,7 +198,7 @@ impl Plan {
         let call = |site, callee| Call { site: Some(site), callee, weight: 1.0 };
         let decided = self.decisions.iter().map(|d| call(d.site, d.callee));
         let guarded = self.guards.iter().flat_map(|guard| guard.targets.iter().map(|&target| call(guard.site, target)));
-        Staleness::of_calls(&self.names, decided.chain(guarded), now)
+        Staleness::of_calls(Told::Decisions, &self.names, decided.chain(guarded), now)
     }
 }
 

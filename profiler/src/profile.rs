@@ -34,7 +34,7 @@ mod stale;
 pub use contexts::{Certainty, ContextId, ContextNode, Contexts, Label, Labels, Nesting, Seen, Structure};
 pub use meta::Meta;
 pub(crate) use stale::Call;
-pub use stale::Staleness;
+pub use stale::{Staleness, Told};
 
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Program;

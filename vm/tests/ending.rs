@@ -49,6 +49,18 @@ fn an_interrupted_program_writes_its_output() {
 }
 
 #[test]
+fn a_stack_without_room_is_told_with_its_flag() {
+    for (command, size, hint) in
+        [("run", "1000000g", "choose a smaller --stack"), ("trace", "1000000g", "smaller --stack"), ("run", "1", "larger --stack")]
+    {
+        let (code, out, errors) =
+            finish(start_as(command, &format!("stack-{command}-{size}"), &["--stack", size], "fun main() { print(1) }\n"));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{errors}");
+        assert!(errors.contains(hint), "{errors}");
+    }
+}
+
+#[test]
 fn threads_that_wait_forever_can_be_interrupted() {
     let program =
         "fun main() {\n    let m = Mutex()\n    lock m {\n        eprintln(\"ready\")\n        while true { m.wait() }\n    }\n}\n";

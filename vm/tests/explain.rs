@@ -135,6 +135,7 @@ fn one_site_is_shown_wherever_it_is_inlined() {
 
     for (site, words) in [
         ("total", "a function and a line are needed"),
+        (":3", "a function and a line are needed"),
         ("totl:25", "did you mean total?"),
         ("total:1", "total calls nothing on line 1\nhint: it calls on 25"),
     ] {

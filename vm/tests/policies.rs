@@ -136,6 +136,8 @@ fn a_policy_without_a_profile_says_how_to_make_one() {
         let printed = good(&["run", "--tier", "interp", &file]);
         assert_eq!(good(&["run", "--inline", policy, &file]), printed, "the adaptive tier asks the run's own");
     }
+    let missing = refused(&["run", "--tier", "opt", "--plan-in", "/nowhere/plan.json", &file]);
+    assert!(missing.contains("plan.json: cannot be read") && missing.contains("hint: plans are made by"), "{missing}");
     let missing = refused(&["run", "--tier", "opt", "--inline", "context", "--profile-in", "/nowhere/p.json", &file]);
     assert!(missing.contains("/nowhere/p.json"), "{missing}");
     let unused = refused(&["dump", "--stage", "opt", "--profile-in", "p.json", &file]);

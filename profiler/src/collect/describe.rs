@@ -5,6 +5,7 @@
 use crate::counters::Counters;
 use crate::profile::Meta;
 use crate::samplers::{Antibias, Correction, Length, Mode, Parameters, Start, Trigger};
+use crate::words::counted;
 use std::time::Duration;
 
 /// See the module.
@@ -69,7 +70,7 @@ fn correction(antibias: Antibias) -> (&'static str, String) {
 }
 
 fn calls(count: u64) -> String {
-    format!("{count} calls")
+    counted(count, "call")
 }
 
 /// As Rust prints it, with a blank before the unit.

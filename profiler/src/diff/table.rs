@@ -2,13 +2,15 @@
 //!
 //! In: [`Diff`]. Out: text, one edge a line, control characters in names escaped.
 
-use super::{Diff, EdgeChange, FunctionName, HotEdgeCoverage, MatchedBy};
+use super::{Diff, EdgeChange, FunctionName, HotEdgeCoverage, MatchedBy, Side};
+use crate::words::counted;
 use std::fmt::{self, Display};
 
 impl Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "before: {} ({:.0} calls)", printable(&self.before.title), self.before.calls)?;
-        writeln!(f, "after:  {} ({:.0} calls)", printable(&self.after.title), self.after.calls)?;
+        for (which, Side { title, calls }) in [("before: ", &self.before), ("after:  ", &self.after)] {
+            writeln!(f, "{which}{} ({})", printable(title), counted(calls.round() as u64, "call"))?;
+        }
         if self.matched_by == MatchedBy::Names {
             writeln!(f, "One of them knows functions by their names alone: all calls from one function to another are one edge here.")?;
         }

@@ -43,7 +43,8 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     check(profile)?;
     let stacks = visible(profile);
     let names = Names::new(profile.program());
-    let title = format!("{}: {}, {} calls in total", profile.meta().program, text::what(profile), text::calls(stacks.total()));
+    let calls = text::counted(stacks.total().round() as u64, "call");
+    let title = format!("{}: {}, {calls} in total", profile.meta().program, text::what(profile));
     let mut options = flamegraph::Options::default();
     options.title = without_controls(&title);
     options.subtitle = Some(without_controls(&profile.meta().to_string()));

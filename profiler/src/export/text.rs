@@ -1,6 +1,7 @@
 //! Numbers and characters as the formats need them.
 
 use crate::profile::Profile;
+use crate::words::plural;
 
 /// Turns weights into integers, one after the other, such that the sum of any run of them is less than one off and the sum of all is rounded right.
 ///
@@ -36,7 +37,7 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// A number, grouped, of what is in the singular here.
 pub(crate) fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+    format!("{} {what}{}", grouped(number), plural(number))
 }
 
 /// Whole calls, grouped.
@@ -62,7 +63,7 @@ pub(super) fn without_controls(text: &str) -> String {
 pub(super) fn what(profile: &Profile) -> String {
     match profile.contexts() {
         Some(contexts) if contexts.dropped > 0 => {
-            format!("calls by context ({}; {} calls without a node)", contexts.structure(), grouped(contexts.dropped))
+            format!("calls by context ({}; {} without a node)", contexts.structure(), counted(contexts.dropped, "call"))
         }
         Some(contexts) => format!("calls by context ({})", contexts.structure()),
         None => "calls by caller and callee (DCG)".into(),

@@ -29,8 +29,22 @@ pub enum PlanError {
     NotAPlan,
     /// A version that this program does not know.
     Version(u64),
-    /// A file cannot be read or written.
-    File {
+    /// The file cannot be read.
+    Open {
+        /// The file.
+        path: Box<Path>,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The file was not even begun.
+    Create {
+        /// The file.
+        path: Box<Path>,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The file was begun.
+    Write {
         /// The file.
         path: Box<Path>,
         /// The cause.
@@ -60,7 +74,9 @@ impl fmt::Display for PlanError {
             PlanError::Json(error) => write!(f, "not an inlining plan: {error}"),
             PlanError::NotAPlan => f.write_str("JSON, but not an inlining plan: \"format\" is not \"inlining plan\""),
             PlanError::Version(version) => write!(f, "a plan of version {version}, which this program does not know: use a newer program"),
-            PlanError::File { path, error } => write!(f, "{}: {error}", path.display()),
+            PlanError::Open { path, error } => write!(f, "{}: cannot be read: {error}", path.display()),
+            PlanError::Create { path, error } => write!(f, "{}: cannot be created: {error}", path.display()),
+            PlanError::Write { path, error } => write!(f, "{}: writing failed, the file is incomplete: {error}", path.display()),
             PlanError::Stream(error) => write!(f, "writing failed: {error}"),
             PlanError::Content { path, error } => write!(f, "{}: {error}", path.display()),
         }
@@ -70,7 +86,9 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            PlanError::File { error, .. } | PlanError::Stream(error) => Some(error),
+            PlanError::Open { error, .. } | PlanError::Create { error, .. } | PlanError::Write { error, .. } | PlanError::Stream(error) => {
+                Some(error)
+            }
             PlanError::Content { error, .. } => Some(error),
             #[cfg(feature = "export")]
             PlanError::Json(error) => Some(error),

@@ -85,9 +85,8 @@ struct GuardPart {
 /// # Errors
 /// The file cannot be created or written.
 pub fn write(plan: &Plan, path: &Path) -> Result<(), PlanError> {
-    let failed = |error| PlanError::File { path: path.into(), error };
-    let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-    put(plan, &mut out).and_then(|()| out.flush()).map_err(failed)
+    let mut out = BufWriter::new(File::create(path).map_err(|error| PlanError::Create { path: path.into(), error })?);
+    put(plan, &mut out).and_then(|()| out.flush()).map_err(|error| PlanError::Write { path: path.into(), error })
 }
 
 /// Writes a plan to a stream, which should be buffered; it is not flushed.
@@ -159,7 +158,7 @@ fn numbers<T: EntityRef>(ids: &[T]) -> Vec<u32> {
 /// # Errors
 /// The file cannot be read, or its content is no plan: says what is wrong with it.
 pub fn read(path: &Path) -> Result<Plan, PlanError> {
-    let bytes = std::fs::read(path).map_err(|error| PlanError::File { path: path.into(), error })?;
+    let bytes = std::fs::read(path).map_err(|error| PlanError::Open { path: path.into(), error })?;
     parse(&bytes).map_err(|error| PlanError::Content { path: path.into(), error: error.into() })
 }
 

@@ -4,6 +4,7 @@
 
 use crate::clock::Clock;
 use crate::counters::Counters;
+use crate::words::counted;
 use std::fmt;
 
 /// The run, the sampler, and what it counted.
@@ -44,10 +45,10 @@ impl fmt::Display for Meta {
             write!(f, " ({})", shown.join(", "))?;
         }
         if counters.samples > 0 {
-            write!(f, ", {} samples", counters.samples)?;
+            write!(f, ", {}", counted(counters.samples, "sample"))?;
         }
         if counters.samples_dropped > 0 {
-            write!(f, ", {} samples dropped", counters.samples_dropped)?;
+            write!(f, ", {} dropped", counted(counters.samples_dropped, "sample"))?;
         }
         Ok(())
     }
@@ -68,7 +69,7 @@ mod tests {
             counters: Counters { samples: 10, samples_dropped: 1, ..Counters::default() },
             ..Meta::default()
         };
-        assert_eq!(meta.to_string(), "fib: CBS (samples 8, stride 2, seed 7), 10 samples, 1 samples dropped");
+        assert_eq!(meta.to_string(), "fib: CBS (samples 8, stride 2, seed 7), 10 samples, 1 sample dropped");
     }
 
     #[test]

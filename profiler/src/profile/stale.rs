@@ -9,6 +9,7 @@ use crate::estimate::share;
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::Names;
 use crate::program::Program;
+use crate::words::plural;
 use cranelift_entity::SecondaryMap;
 use std::fmt;
 
@@ -24,10 +25,22 @@ pub struct Staleness {
     pub moved_functions: Vec<(FunctionName, u32)>,
     /// Lines with calls in functions that the program has, which now have no call there.
     pub gone_sites: Vec<(FunctionName, u32)>,
+    /// What the two parts that follow are parts of.
+    pub of: Told,
     /// Of the profile's calls, those from or to what is gone, from 0 to 1.
     pub gone: f64,
     /// Those of the rest from or to what has moved, from 0 to 1.
     pub moved: f64,
+}
+
+/// What a document tells of calls.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Told {
+    /// How many there were.
+    #[default]
+    Calls,
+    /// What was decided about them.
+    Decisions,
 }
 
 /// What has become of a function or a call site. What is worse is greater.
@@ -47,11 +60,11 @@ impl Staleness {
             let known = program.edges()[edge.edge];
             Call { site: known.site.expand(), callee: known.callee, weight: edge.weight }
         });
-        Staleness::of_calls(&Names::of(program), calls, now)
+        Staleness::of_calls(Told::Calls, &Names::of(program), calls, now)
     }
 
     /// What has become of functions and call sites, told in parts of all these calls.
-    pub(crate) fn of_calls(names: &Names, all: impl IntoIterator<Item = Call>, now: &Program) -> Staleness {
+    pub(crate) fn of_calls(of: Told, names: &Names, all: impl IntoIterator<Item = Call>, now: &Program) -> Staleness {
         let mapping = names.find_in(now);
         let function = |id: FuncId| match mapping.function(id) {
             None => Fate::Gone,
@@ -95,6 +108,7 @@ impl Staleness {
                 .filter_map(|&id| Some((name(id), now.functions[mapping.function(id)?].line)))
                 .collect(),
             gone_sites: sites.into_iter().filter(is_gone_site).map(|id| (name(names.sites[id].caller), names.sites[id].line)).collect(),
+            of,
             gone: share(gone, calls.total),
             moved: share(moved, calls.total),
         }
@@ -124,11 +138,18 @@ struct Calls {
     sites: SecondaryMap<CallSiteId, f64>,
 }
 
-/// A warning of some lines, with the share of the calls.
+/// A warning of some lines, with the share of the calls or decisions.
 impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (gone, moved) = (100.0 * self.gone, 100.0 * self.moved);
-        write!(f, "{gone:.2} % of its calls are from or to what this program no longer has, {moved:.2} % from or to what has moved")?;
+        match self.of {
+            Told::Calls => {
+                write!(f, "{gone:.2} % of its calls are from or to what this program no longer has, {moved:.2} % from or to what has moved")
+            }
+            Told::Decisions => {
+                write!(f, "{gone:.2} % of its decisions are about what this program no longer has, {moved:.2} % about what has moved")
+            }
+        }?;
         let line = |(function, line): &(FunctionName, u32)| format!("{} line {line}", printable(&function.name));
         let moved = |(function, now): &(FunctionName, u32)| format!("{} now line {now}", text(function));
         list(f, "function", "gone", self.gone_functions.iter().map(text))?;
@@ -142,7 +163,7 @@ fn list(f: &mut fmt::Formatter<'_>, what: &str, fate: &str, names: impl ExactSiz
     if count == 0 {
         return Ok(());
     }
-    let plural = if count == 1 { "" } else { "s" };
+    let plural = plural(count as u64);
     let more = if count > LISTED { ", …" } else { "" };
     write!(f, "\n  {count} {what}{plural} {fate}: {}{more}", names.take(LISTED).collect::<Vec<_>>().join(", "))
 }

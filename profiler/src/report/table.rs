@@ -6,6 +6,7 @@ use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSit
 use crate::counters::Counters;
 use crate::diff::{arrow, printable, text};
 use crate::export::{counted, grouped};
+use crate::words::plural;
 use std::fmt::{self, Display};
 
 impl Display for Report {
@@ -27,10 +28,11 @@ impl Display for Report {
 }
 
 fn write_structure(Structure { name, nodes, bytes, dropped_calls, .. }: &Structure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "  {:<19} {:>15}  nodes of the {name}, {} bytes", "contexts", grouped(*nodes as u64), grouped(*bytes as u64))?;
+    let (nodes, plural, bytes) = (grouped(*nodes as u64), plural(*nodes as u64), counted(*bytes as u64, "byte"));
+    write!(f, "  {:<19} {nodes:>15}  node{plural} of the {name}, {bytes}", "contexts")?;
     match dropped_calls {
         0 => writeln!(f, ", nothing dropped"),
-        calls => writeln!(f, ", {} calls dropped since it is full", grouped(*calls)),
+        calls => writeln!(f, ", {} dropped since it is full", counted(*calls, "call")),
     }
 }
 
@@ -41,11 +43,8 @@ impl Report {
             writeln!(f, "{unseen:.2} % of all calls are not among them: the optimizer inlined them")?;
         }
         let Some(Inlined { share, frames, calls }) = self.inlined else { return Ok(()) };
-        let (frames, calls) = (grouped(frames), grouped(calls));
-        writeln!(
-            f,
-            "{share:.2} % of the {frames} frames on the stacks of {calls} observed calls are of inlined functions, whose calls are not counted"
-        )?;
+        let (frames, calls) = (counted(frames, "frame"), counted(calls, "observed call"));
+        writeln!(f, "{share:.2} % of the {frames} on the stacks of {calls} are of inlined functions, whose calls are not counted")?;
         if self.unseen.is_none() {
             writeln!(
                 f,
@@ -84,7 +83,7 @@ impl Report {
         }
         writeln!(f, "\n{WEIGHT}  hottest functions")?;
         for HotFunction { function, calls, edges } in &self.hottest_functions {
-            let places = if *edges == 1 { "1 place".into() } else { format!("{} places", grouped(*edges as u64)) };
+            let places = counted(*edges as u64, "place");
             writeln!(f, "{}  {}, called from {places}", weighed(calls), text(function))?;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What a bounded structure had no room for: part of every answer that it gives, since shares and errors are of what it holds.
 
+use crate::words::counted;
 use std::fmt;
 
 /// Calls without a place, and what they would have counted for.
@@ -33,6 +34,6 @@ impl fmt::Display for Dropped {
         if self.is_empty() {
             return f.write_str("nothing dropped");
         }
-        write!(f, "{} calls of weight {} dropped: the limit is reached, a higher one keeps them", self.calls, self.weight)
+        write!(f, "{} of weight {} dropped: the limit is reached, a higher one keeps them", counted(self.calls, "call"), self.weight)
     }
 }

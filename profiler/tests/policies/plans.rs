@@ -149,6 +149,7 @@ fn what_is_gone_is_left_out_and_named() {
     now.sites.push(CallSite { caller: func(0), line: 3 });
     let stale = plan.staleness(&now);
     assert_eq!((stale.gone, stale.gone_sites.len()), (0.5, 1));
+    assert!(stale.to_string().starts_with("50.00 % of its decisions are about what"), "{stale}");
     assert_eq!(PlanOracle::new(&plan, &now).decide(&facts(12)), INLINE);
 }
 

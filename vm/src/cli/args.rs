@@ -4,7 +4,7 @@ use super::bench::BenchArgs;
 use super::explain::ExplainArgs;
 use super::live::LiveArgs;
 use super::sampling::SamplingArgs;
-use crate::runtime::RuntimeOptions;
+use crate::runtime::{RuntimeOptions, StartError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jit::opt::PassSet;
 use std::num::NonZeroU32;
@@ -267,6 +267,17 @@ impl MemoryArgs {
             args: args.to_vec(),
             handle_interrupt: true,
             ..RuntimeOptions::default()
+        }
+    }
+
+    /// Why a program could not be run, with what to change.
+    pub fn explain(&self, error: &StartError) -> String {
+        match error {
+            StartError::NoThread { .. } => {
+                format!("{error}\nhint: choose a smaller --stack than {} bytes, or raise the limit (ulimit -v)", self.stack)
+            }
+            StartError::StackTooSmall { .. } => format!("{error}\nhint: choose a larger --stack"),
+            _ => error.to_string(),
         }
     }
 

@@ -7,6 +7,7 @@ use super::notes;
 use super::profiles::check_output;
 use super::run::Tier;
 use super::sampling::{ModeArg, SamplingArgs, TriggerArg, parse_length};
+use super::text::counted;
 #[cfg(feature = "native")]
 use crate::runtime::profiling::Stacks;
 use crate::runtime::profiling::{Counting as When, Ledger, ProfileOptions, Profiler, Reader, Time};
@@ -287,7 +288,7 @@ impl Session {
         let ledger = self.profiler.ledger();
         let described = describe(&options.parameters, options.seed, &counters);
         let mut parameters = described.parameters;
-        parameters.extend(options.longest_burst.map(|calls| ("longest burst".into(), format!("{calls} calls").into())));
+        parameters.extend(options.longest_burst.map(|calls| ("longest burst".into(), counted(calls.into(), "call").into())));
         parameters.push(("tier".into(), tier.name().into()));
         let (clock, duration) = match options.time {
             Time::Real => (Clock::Nanoseconds, u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
@@ -316,9 +317,10 @@ impl Session {
     /// How there would be samples.
     fn hint(&self) -> &'static str {
         let options = self.profiler.options();
-        match options.time {
-            Time::Real if options.parameters.has_timer() => "take a shorter --interval, or --clock calls",
-            Time::Real | Time::Calls => "take a shorter --interval",
+        match (options.time, options.counting) {
+            (Time::Real, When::Always) if options.parameters.has_timer() => "take a shorter --interval, or --clock calls",
+            (_, When::Always) => "take a shorter --interval",
+            (_, When::Windows | When::Beside) => "take a shorter --interval, or --counting always",
         }
     }
 
@@ -330,9 +332,9 @@ impl Session {
         let counters = self.profiler.counters();
         if counters.windows > 0 && counters.calls_counted < counters.calls {
             let share = 100.0 * counters.calls_counted as f64 / counters.calls as f64;
+            let windows = if counters.windows == 1 { "a window".into() } else { format!("{} windows", counters.windows) };
             notes.push(format!(
-                "calls were counted in {} windows of time, {share:.2} % of them; how many there were in between follows from the time",
-                counters.windows
+                "calls were counted in {windows} of time, {share:.2} % of them; how many there were besides follows from the time"
             ));
             if counting == Counting::Calls {
                 let corrected = 100.0 * counters.calls_corrected as f64 / counters.calls as f64;

@@ -2,6 +2,7 @@
 //!
 //! In: a profile and what was counted for it. Out: sentences, each only where it holds. Invariant: no number is told of what cannot be compared.
 
+use super::text::counted;
 use profiler::collect::StructureKind;
 use profiler::counters::Counters;
 use profiler::diff::DiffOptions;
@@ -20,8 +21,9 @@ pub fn no_sample(counters: &Counters, nanoseconds: f64, hint: &str) -> Option<St
 /// Contexts that are shorter than what was asked for.
 pub fn shorter(profile: &Profile, kind: StructureKind) -> Option<String> {
     let (StructureKind::Kccf(k), Some(found)) = (kind, reach(profile)) else { return None };
-    (found < k.get())
-        .then(|| format!("contexts reach back {}, not {k}: more would not fit; a higher --max-nodes keeps them", calls(found.into())))
+    (found < k.get()).then(|| {
+        format!("contexts reach back {}, not {k}: more would not fit; a higher --max-nodes keeps them", counted(found.into(), "call"))
+    })
 }
 
 /// Of a k-CCF.
@@ -32,10 +34,6 @@ fn reach(profile: &Profile) -> Option<u32> {
     }
 }
 
-fn calls(count: u64) -> String {
-    if count == 1 { "1 call".into() } else { format!("{count} calls") }
-}
-
 /// Where samples stand for many more or fewer calls than there were: very deep stacks are rarely looked at, some threads end before their first burst, and of the calls in between it is only known how many there were; few bursts may by
 /// chance be close to each other.
 pub fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
@@ -43,11 +41,11 @@ pub fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
         return None;
     }
     let missing = 1.0 - sampled / counters.calls as f64;
-    let total =
-        format!("{} {}", counters.calls, if counters.windows > 0 { "calls reckoned from the windows" } else { "calls that were counted" });
+    let how = if counters.windows > 0 { "reckoned from the windows" } else { "that were counted" };
+    let total = format!("{} {how}", counted(counters.calls, "call"));
     if missing > MUCH {
         return Some(format!(
-            "no sample stands for {:.1} % of the {total}, as where stacks are very deep or threads end early: numbers of calls and their errors are those of the others (--profile exhaustive looks at all)",
+            "no sample stands for {:.1} % of the {total}, as where stacks are very deep, threads end early or samples are few: numbers of calls and their errors are those of the others (--profile exhaustive looks at all)",
             100.0 * missing
         ));
     }
@@ -71,12 +69,13 @@ pub fn compare(report: &mut Report, profile: &Profile, exact: &Profile) -> Resul
 fn incomparable(profile: &Profile, exact: &Profile) -> Option<String> {
     let dropped = exact.contexts()?.dropped;
     if dropped > 0 {
-        let (calls, have) = (calls(dropped), if dropped == 1 { "has" } else { "have" });
+        let (calls, have) = (counted(dropped, "call"), if dropped == 1 { "has" } else { "have" });
         return Some(format!("contexts are not compared: in the exact profile {calls} {have} no place either"));
     }
     let (ours, theirs) = (reach(profile)?, reach(exact)?);
-    (ours != theirs)
-        .then(|| format!("contexts are not compared: those of the exact profile reach back {}, these {ours}", calls(theirs.into())))
+    (ours != theirs).then(|| {
+        format!("contexts are not compared: those of the exact profile reach back {}, these {ours}", counted(theirs.into(), "call"))
+    })
 }
 
 #[cfg(test)]

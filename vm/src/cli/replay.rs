@@ -113,7 +113,7 @@ fn told(measured: &Measured, options: &Options, kind: StructureKind, lost: u64) 
 }
 
 fn lost_events(lost: u64) -> String {
-    format!("{lost} events were lost when the trace was recorded")
+    format!("{} {} lost when the trace was recorded", text::counted(lost, "event"), if lost == 1 { "was" } else { "were" })
 }
 
 /// A trace being read.

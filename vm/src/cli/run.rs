@@ -181,7 +181,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let options = RuntimeOptions { profiler: options.profiler.or(guiding.clone()), ..options };
     #[cfg(feature = "native")]
     let options = RuntimeOptions { adaptive: adapting::shared(args)?, ..options };
-    let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| e.to_string())?;
+    let runtime = Runtime::new(module, layout, Box::new(map), options).map_err(|e| args.memory.explain(&e))?;
     let ahead = optimized.as_ref().map_or(&[][..], |o| &o.called);
     #[cfg(feature = "native")]
     let coded = if guiding.is_some() { Counting::Beside } else { counting };
@@ -194,7 +194,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let session = profiler.map(|profiler| Session::start(&profiler, &engine)).transpose()?;
     #[cfg(feature = "native")]
     let adapting = adapting.map(|adapting| adapting.start(&runtime, &engine)).transpose()?;
-    let status = runtime.run_main(engine.clone().start()).map_err(|e| e.to_string())?;
+    let status = runtime.run_main(engine.clone().start()).map_err(|e| args.memory.explain(&e))?;
     #[cfg(feature = "native")]
     let compiled = adapting.map(|adapting| adapting.finish(&runtime)).transpose()?;
     #[cfg(feature = "native")]

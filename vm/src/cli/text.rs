@@ -29,6 +29,11 @@ pub fn fail(error: impl std::fmt::Display) -> u8 {
     super::FAILURE
 }
 
+/// A number of what is in the singular here.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What can be seen now of why a file could not be written later.
 pub fn check_folder(path: &Path) -> Result<(), String> {
     if path.is_dir() {

@@ -22,7 +22,7 @@ pub fn run(args: TraceArgs) -> u8 {
     let layout = Arc::new(Layout::new(&module));
     let runtime = match Runtime::new(module, layout, Box::new(map), args.memory.options(&args.args)) {
         Ok(runtime) => runtime,
-        Err(e) => return fail(e),
+        Err(e) => return fail(args.memory.explain(&e)),
     };
     let file = match File::create(&path) {
         Ok(file) => file,
@@ -37,7 +37,7 @@ pub fn run(args: TraceArgs) -> u8 {
     let recorded = recorder.finish();
     let code = match outcome {
         Ok(status) => status.code,
-        Err(e) => return fail(e),
+        Err(e) => return fail(args.memory.explain(&e)),
     };
     match recorded {
         Ok(()) => code,

@@ -74,7 +74,7 @@ pub struct Effort {
     /// Each iteration begins with globals as at the program's start, in code and with a heap as the last one left them. The last half of the iterations, and those before it that are not more than 5 % slower, are the steady state.
     #[arg(long, value_name = "N", default_value = "1")]
     pub iterations: NonZeroU32,
-    /// The time that --precision, verdicts and the plot go by: on the clock, or on processors
+    /// The time that --precision and verdicts go by, and plots of vm bench: on the clock, or on processors
     #[arg(long, value_enum, default_value = "wall")]
     pub time: Time,
     /// Let the processes of a round take turns of so many milliseconds, instead of running one after the other (Linux)

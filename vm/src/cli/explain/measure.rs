@@ -42,9 +42,9 @@ pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, m
         let compared = compare(subject, &one, &other)?;
         let (callee, line, count) = (&call.callee, call.line, chosen.len());
         text::complain(&format!(
-            "decision {} of {count}, {callee} on line {line}: {} rounds in {:.1} s\n",
+            "decision {} of {count}, {callee} on line {line}: {} in {:.1} s\n",
             at + 1,
-            compared.rounds,
+            text::counted(compared.rounds as u64, "round"),
             compared.seconds
         ));
         call.benefit = Some(benefit(toggle, compared, also_changed(subject, optimized, &otherwise, toggle)));

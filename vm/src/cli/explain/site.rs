@@ -15,7 +15,8 @@ pub struct Site {
 
 impl Site {
     pub fn find(text: &str, program: &Program) -> Result<Site, String> {
-        let parts = text.rsplit_once(':').and_then(|(function, line)| Some((function, line.parse::<u32>().ok()?)));
+        let parts = text.rsplit_once(':').filter(|(function, _)| !function.is_empty());
+        let parts = parts.and_then(|(function, line)| Some((function, line.parse::<u32>().ok()?)));
         let (function, line) = parts.ok_or_else(|| format!("--site {text}: a function and a line are needed, such as main:12"))?;
         let all = || program.sites.iter().map(|(id, site)| (id, site.line, &*program.functions[site.caller].name));
         let lines: BTreeSet<u32> = all().filter(|(.., name)| *name == function).map(|(_, line, _)| line).collect();

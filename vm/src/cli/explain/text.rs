@@ -2,6 +2,7 @@
 
 use super::model::{Benefit, Call, Evidence, Explanation, Function};
 use crate::cli::optimize::short;
+use crate::cli::text::counted;
 use std::fmt::Write;
 
 /// `all`: also calls that the profile has not seen.
@@ -92,8 +93,7 @@ fn seen(evidence: &Evidence) -> String {
     let Evidence { weight, share, share_error, context, edge_weight, edge_error, edge_raw_weight, .. } = evidence;
     let behind = match context {
         0 => String::new(),
-        1 => " behind 1 call".into(),
-        calls => format!(" behind {calls} calls"),
+        calls => format!(" behind {}", counted(u64::from(*calls), "call")),
     };
     let raw = edge_raw_weight.map_or("unknown".into(), short);
     let (weight, share, edge) = (weight_with(*weight, evidence.error), short(*share), weight_with(*edge_weight, *edge_error));
@@ -141,9 +141,10 @@ fn worth(benefit: &Benefit, inlined: bool) -> String {
     let interval = low.zip(*high).map_or(String::new(), |(low, high)| format!(" ({low:.3}–{high:.3})"));
     let what = format!("{} against {otherwise}", if inlined { "inlined" } else { "called" });
     let calls = match (calls, calls_otherwise) {
-        (Some(calls), Some(otherwise)) => format!("; {calls} calls in a run against {otherwise}"),
+        (Some(calls), Some(otherwise)) => format!("; {} in a run against {otherwise}", counted(*calls, "call")),
         _ => String::new(),
     };
+    let rounds = counted(*rounds as u64, "round");
     let reach = if benefit.reach == "everywhere" { ", in all copies" } else { "" };
-    format!("measured, {what}{reach}: {verdict}, {speedup:.3}{interval} × in {rounds} rounds, {time} time of the {phase}{calls}")
+    format!("measured, {what}{reach}: {verdict}, {speedup:.3}{interval} × in {rounds}, {time} time of the {phase}{calls}")
 }

@@ -150,7 +150,7 @@ function rowsOf(call) {
     const interval = benefit.low === null ? "" : ` (${benefit.low.toFixed(3)}–${benefit.high.toFixed(3)})`;
     const sides = `${call.inlined ? "inlined" : "called"} against ${benefit.otherwise}`;
     const copies = benefit.reach === "everywhere" ? ", in all copies" : "";
-    row("Measured", `${benefit.verdict}: ${benefit.speedup.toFixed(3)}${interval} ×, ${sides}${copies}; ${benefit.rounds} rounds, ${benefit.time} time of the ${benefit.phase}`);
+    row("Measured", `${benefit.verdict}: ${benefit.speedup.toFixed(3)}${interval} ×, ${sides}${copies}; ${benefit.rounds} ${benefit.rounds === 1 ? "round" : "rounds"}, ${benefit.time} time of the ${benefit.phase}`);
     if (benefit.calls !== null) row("Calls in a run", `${benefit.calls.toLocaleString("en")} · otherwise ${benefit.calls_otherwise === null ? "unknown" : benefit.calls_otherwise.toLocaleString("en")}`);
     for (const other of benefit.also_changed) row("Changed with it", other);
   }
