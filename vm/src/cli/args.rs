@@ -153,6 +153,8 @@ pub struct ProfileArgs {
     /// Run the program again with every call counted, and tell how far the profile agrees with that
     ///
     /// What the program prints the second time is dropped. It finds its input at the end: a program that reads some does something else then.
+    ///
+    /// Where inlined calls are not counted (--tier opt and --tier adaptive without --profile-inlined, but for windows of the adaptive tier), it runs a third time with these counted, too, to tell their share.
     #[arg(long)]
     pub check: bool,
     /// List so many of the hottest functions, edges, call sites and contexts

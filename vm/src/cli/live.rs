@@ -51,7 +51,7 @@ pub struct LiveArgs {
     /// Write the profile; the extension says the format: .json, .folded, .svg, .pb.gz, .speedscope.json, .firefox.json, .xml or .dot
     #[arg(long, value_name = "OUT")]
     pub profile_out: Option<PathBuf>,
-    /// An earlier profile, as .json or .folded, for --inline, with --tier adaptive until there is enough of the run's own; warns where the program has changed since
+    /// An earlier profile, as .json or .folded, for --inline, with --tier adaptive until there is enough of the run's own; warns where the program has changed since. vm profile also prints how the new profile differs from it
     #[arg(long, value_name = "FILE")]
     pub profile_in: Option<PathBuf>,
 }
