@@ -8,6 +8,7 @@
 use super::super::windows::{self, Before, Counted, First, Windows};
 use super::{Cells, NEVER, ThreadProfiler};
 use profiler::tuning;
+use std::time::Duration;
 
 /// Frames of a window at most, but for one of deep stacks.
 const FRAMES: usize = 640;
@@ -152,6 +153,8 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
+        // Who was off the processor during a slow path seems to have been there for longer than it took, but each call has taken a nanosecond.
+        let now = now.max(window.began + self.profiler.rate().cycles(Duration::from_nanos(calls - window.counted)));
         let counted = Counted { length: self.nanos(window.began, now), calls: calls - window.counted };
         let before = match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
@@ -275,6 +278,23 @@ mod tests {
             assert_eq!(ctx.calls_left < i64::MAX / 4, is_open, "calls until something is to be done");
             assert_eq!(profile.counts_calls(), is_open);
         }
+    }
+
+    #[test]
+    fn slow_paths_that_seem_longer_than_the_window_leave_it_some_time() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        const CALLS: i64 = 1_000_000;
+        ctx.calls_left -= CALLS;
+        profile.taken += profiler.rate().cycles(Duration::from_secs(10));
+        profiler.windows().expect("there are windows").set_open(false);
+        // SAFETY: as above.
+        unsafe { profile.tick(&raw mut ctx, 1) };
+        let last = profile.last_window.expect("it was closed");
+        assert!(last.nanos >= CALLS as f64 && last.calls <= 2.0 * CALLS as f64, "{} ns, {} calls", last.nanos, last.calls);
     }
 
     #[test]
