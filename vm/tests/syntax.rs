@@ -106,6 +106,7 @@ fn formatting_broken_lines_again_changes_nothing() {
             "fun f({wide}: Int, from: {wide}, over: Str): Int = if n == 0 {{ 0 }} else {{ f(n - 1, from, over) + 1 + f(n - 1, over, 2) }}"
         ),
         format!("class C(let {wide}: Int, let b: {wide}, let c: Str) : B(c) {{ fun f(): Int = 1 }}"),
+        format!("class C(first: {wide}, second: Int, third: Int) : {wide}({wide}, 2, {wide}) {{ fun f(): Int = 1 }}"),
         format!("fun main() {{ let x = {wide}({wide}, {wide}) => if a {{ 0 }} else {{ 1 }} }}"),
         format!("fun main() {{\n    let f = ({wide}: Int, {wide}: Int, b: Int) => if a {{ 0 }} else {{ 1 }}\n}}"),
         format!("fun main() {{\n    {wide}[f({wide}, {wide})] = if a {{ 0 }} else {{ 1 }}\n}}"),

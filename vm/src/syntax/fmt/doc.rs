@@ -295,11 +295,16 @@ impl<'a> Printer<'a> {
             let mode = if doc.forces || doc.blocky { Mode::Break } else { Mode::Flat };
             return self.push(c.indent, mode, Work::Docs(items));
         }
-        let moves = (with_blocks || !doc.blocky) && self.fits_from(c.indent + indent, &[flat], true);
+        let there = c.indent + indent;
+        let whole = self.fits_from(there, &[flat], true);
+        // As a list of several lines would, what becomes one moves if it cannot even begin here.
+        let open = Command { mode: Mode::Break, ..flat };
+        let begins = || with_blocks && !self.fits_open(&[open]) && self.measure(there, &[open], false, true);
+        let moves = (with_blocks || !doc.blocky) && (whole || begins());
         if moves {
-            self.newline(c.indent + indent);
+            self.newline(there);
         }
-        self.push(c.indent, if moves && !doc.blocky { Mode::Flat } else { Mode::Break }, Work::Docs(items));
+        self.push(c.indent, if whole && !doc.blocky { Mode::Flat } else { Mode::Break }, Work::Docs(items));
     }
 
     fn chain(&mut self, doc: &'a Doc, c: Command<'a>) {
