@@ -152,11 +152,11 @@ const EXACT_MAIN: &str = "\
         .
       .
     .
-    21 > spawn<Int> thread.lang:26
-      27 > Thread<Int>.init thread.lang:14
+    21 > spawn<Int> thread.lang:28
+      29 > Thread<Int>.init thread.lang:14
       .
     .
-    22 > Thread<Int>.join thread.lang:19
+    22 > Thread<Int>.join thread.lang:20
     .
   .
 .
@@ -164,8 +164,8 @@ const EXACT_MAIN: &str = "\
 
 const EXACT_THREAD: &str = "\
 - > <thread> :0
-  0 > closure thread.lang:28
-    28 > closure :21
+  0 > closure thread.lang:30
+    32 > closure :21
       21 > careful :12
         13 > down :8
           10 > down :8
