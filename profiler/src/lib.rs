@@ -97,4 +97,4 @@ pub mod samplers;
 pub mod structures;
 pub mod trace;
 pub mod tuning;
-mod words;
+pub mod words;

@@ -6,7 +6,7 @@ pub(crate) fn plural(count: u64) -> &'static str {
 }
 
 /// A number with what is in the singular here.
-pub(crate) fn counted(count: u64, what: &str) -> String {
+pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", plural(count))
 }
 

@@ -234,8 +234,7 @@ fn is_about(facts: &Facts<'_>, cond: Value, tests: &[Wanted]) -> bool {
 /// Puts the test before the loop, and a copy of the loop behind its failure.
 fn split(func: &mut Function, plan: &Plan, repair: &mut Repair) {
     // The copy of a loop that was split before may lead here, too.
-    let entering: Vec<Block> =
-        func.layout.iter().copied().filter(|&b| !plan.blocks.contains(&b) && leads_to(func, b, plan.header)).collect();
+    let entering: Vec<Block> = predecessors(func)[plan.header].iter().copied().filter(|block| !plan.blocks.contains(block)).collect();
     let copy = copy_region(func, &plan.blocks);
     repair.copied(func, &copy);
     let test = func.blocks.push(BlockData::default());
@@ -252,10 +251,4 @@ fn split(func: &mut Function, plan: &Plan, repair: &mut Repair) {
     let to = |block| BlockCall { block, args: params.iter().copied().collect() };
     let terminator = Terminator::Branch { cond, then: to(plan.header), els: to(copy.block(plan.header)) };
     func.blocks[test].terminator = Some(terminator);
-}
-
-fn leads_to(func: &Function, block: Block, to: Block) -> bool {
-    let mut leads = false;
-    func.blocks[block].terminator.iter().for_each(|terminator| terminator.for_each_edge(|edge| leads |= edge.block == to));
-    leads
 }

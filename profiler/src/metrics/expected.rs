@@ -8,11 +8,6 @@
 const LEAST: f64 = 1e-3;
 const MOST: f64 = 1e15;
 
-/// Degree of overlap, in percent, to be expected after so many observations (which need not be a whole number); 100 if there is no weight at all.
-pub fn overlap(weights: impl IntoIterator<Item = f64>, observations: f64) -> f64 {
-    Shares::new(weights).overlap(observations)
-}
-
 /// The parts that keys have of a total: how many keys have each.
 pub struct Shares(Vec<(f64, f64)>);
 
@@ -25,7 +20,7 @@ impl Shares {
         Shares(weights.chunk_by(|a, b| a == b).map(|alike| (alike[0] / total, alike.len() as f64)).collect())
     }
 
-    /// As [`overlap`].
+    /// Degree of overlap, in percent, to be expected after so many observations (which need not be a whole number); 100 if there is no weight at all.
     pub fn overlap(&self, observations: f64) -> f64 {
         let missed: f64 = self.0.iter().map(|&(share, keys)| keys * share * missed(observations * share)).sum();
         100.0 * (1.0 - missed)
@@ -75,7 +70,7 @@ mod tests {
         let mut random = Random::stream(1, 2);
         for observations in [50u64, 1_000, 20_000] {
             let mean = (0..20).map(|_| observed(&weights, total, observations, &mut random)).sum::<f64>() / 20.0;
-            let expected = overlap(weights.iter().copied(), observations as f64);
+            let expected = Shares::new(weights.iter().copied()).overlap(observations as f64);
             assert!((mean - expected).abs() < 0.7, "{observations}: {mean} {expected}");
         }
     }
@@ -103,6 +98,6 @@ mod tests {
             assert!(reached[0] < percent && percent < reached[1], "{percent}: {needed} {reached:?}");
         }
         assert_eq!(shares.needed(100.0), f64::INFINITY);
-        assert!(overlap([], 5.0) == 100.0 && overlap([0.0, 3.0], 1e9) > 99.99, "what has no weight is not missed");
+        assert!(Shares::new([]).overlap(5.0) == 100.0 && Shares::new([0.0, 3.0]).overlap(1e9) > 99.99, "what has no weight is not missed");
     }
 }

@@ -65,7 +65,6 @@ impl Kernels<'_, '_> {
         let step = *self.choices.pick(&["", "", "", " step 2", " step 3"]);
         let dots = if self.choices.chance(70) { "..<" } else { ".." };
         let by_while = step.is_empty() && self.choices.chance(30);
-        let limit = if is_wild { format!("r{} > {ROUNDS}", self.names) } else { "false".into() };
         if is_wild {
             self.line(indent, &format!("var r{} = 0", self.names));
         }
@@ -79,7 +78,7 @@ impl Kernels<'_, '_> {
         }
         if is_wild {
             self.line(indent + 1, &format!("r{} += 1", self.names));
-            self.line(indent + 1, &format!("if {limit} {{ break }}"));
+            self.line(indent + 1, &format!("if r{} > {ROUNDS} {{ break }}", self.names));
         }
         self.body(indent + 1, depth, &i, by_while);
         if by_while {

@@ -2,6 +2,7 @@
 
 use crate::diag::Diagnostics;
 use crate::source::SourceMap;
+pub use profiler::words::counted;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
@@ -27,11 +28,6 @@ pub fn complain(text: &str) {
 pub fn fail(error: impl std::fmt::Display) -> u8 {
     complain(&format!("error: {error}\n"));
     super::FAILURE
-}
-
-/// A number of what is in the singular here.
-pub fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What can be seen now of why a file could not be written later.

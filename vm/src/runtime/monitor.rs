@@ -105,8 +105,7 @@ pub fn lock(thread: &Thread, mutex: Ref) {
     let f = fields(thread, mutex);
     let me = owner_word(thread);
     if f.state.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() {
-        f.owner.store(me, Relaxed);
-        f.depth.store(1, Relaxed);
+        own(thread, &f, 1);
     } else if f.owner.load(Relaxed) == me {
         f.depth.fetch_add(1, Relaxed);
     } else {
@@ -166,12 +165,20 @@ fn lock_parked(thread: &Thread, mutex: Handle<'_>, depth: u64, mut woken: Option
         drop(queues);
         woken.get_or_insert_with(Instant::now);
         thread.metrics().mutex_waits.add(1);
-        thread.blocked(|| signal.wait());
-        if signal.owns.load(Acquire) {
-            fields(thread, mutex.get()).depth.store(depth, Relaxed);
+        if park(thread, mutex, depth, &signal) {
             return;
         }
     }
+}
+
+/// Waits to be woken; says whether the mutex is the thread's then.
+fn park(thread: &Thread, mutex: Handle<'_>, depth: u64, signal: &Signal) -> bool {
+    thread.blocked(|| signal.wait());
+    let owns = signal.owns.load(Acquire);
+    if owns {
+        fields(thread, mutex.get()).depth.store(depth, Relaxed);
+    }
+    owns
 }
 
 /// `StateError` unless this thread holds the mutex.
@@ -234,10 +241,7 @@ pub fn wait(thread: &Thread, mutex: Ref) -> Result<(), Failure> {
     let waiter = Waiter { signal: signal.clone(), owner: owner_word(thread), hand_over: false };
     monitors.lock().entry(key).or_default().condition.push_back(waiter);
     release(thread, &f);
-    thread.blocked(|| signal.wait());
-    if signal.owns.load(Acquire) {
-        fields(thread, mutex.get()).depth.store(depth, Relaxed);
-    } else {
+    if !park(thread, mutex, depth, &signal) {
         lock_parked(thread, mutex, depth, Some(Instant::now()));
     }
     Ok(())
