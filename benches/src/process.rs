@@ -1,5 +1,7 @@
-//! Runs one child process to its end and reports what it took.
+//! Runs child processes to their end, one alone or several in turns, and reports what they took.
 
+use measure::clock::Slices;
+use measure::slices;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -36,6 +38,17 @@ pub fn peer(name: &str) -> Option<PathBuf> {
 /// Fails where the child does not exit with 0.
 pub fn run(command: &mut Command) -> Result<Run, String> {
     let run = measure::process::run(command).map_err(|e| format!("{command:?}: {e}"))?;
+    ended(command, run)
+}
+
+/// Several side by side, each for so long while the others are stopped: what slows the machine for longer slows all of them alike. With each stands when it was its turn.
+/// Fails where one does not exit with 0.
+pub fn run_in_turns(commands: &mut [Command], slice: Duration) -> Result<Vec<(Run, Slices)>, String> {
+    let runs = slices::run(commands, slice).map_err(|e| format!("{commands:?}: {e}"))?;
+    commands.iter().zip(runs).map(|(command, child)| Ok((ended(command, child.run)?, child.slices))).collect()
+}
+
+fn ended(command: &Command, run: measure::process::Run) -> Result<Run, String> {
     let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
     if !run.status.success() {
         return Err(format!("{command:?} failed:\n{stderr}"));

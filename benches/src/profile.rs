@@ -78,8 +78,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     let modes = if options.all_modes { Mode::value_variants() } else { &options.modes };
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { 3 });
     let mut rows = Vec::new();
-    for (turn, subject) in subjects.iter().enumerate() {
-        rows.push(measure::measure(subject, modes, rounds, turn, options.again)?);
+    for subject in &subjects {
+        rows.push(measure::measure(subject, modes, rounds, options.again)?);
         eprintln!("{} measured", subject.benchmark.name);
     }
     let markdown = table::markdown(&rows);

@@ -20,7 +20,7 @@
 //! collector.learn(&program)?;
 //! let observed = Observed::Burst(vec![BurstEvent::Call(start), BurstEvent::Return]);
 //! collector.add(&Sample { thread: ThreadId::from_u32(0), stack: vec![], observed, weight: 10.0, tick: 1, stands_for: 1.0 });
-//! let profile = collector.profile(Meta::default(), program, 10)?;
+//! let profile = collector.profile(Meta::default(), program, Some(10))?;
 //! assert_eq!((profile.dcg_total(), profile.contexts().map(|contexts| contexts.total())), (10.0, Some(10.0)));
 //! # Ok::<(), profiler::collect::CollectError>(())
 //! ```
@@ -75,9 +75,9 @@ pub enum StructureKind {
 pub enum Weights {
     /// Every call is in a sample and counts 1: no error.
     Exact,
-    /// They add up to about the calls that were made.
+    /// They add up to about the calls that were made, however few or many that may be.
     Calls,
-    /// They say how calls are distributed, and in a profile are scaled to the calls that were made.
+    /// They say how calls are distributed, and stand for calls only once they are scaled to those that were made.
     Shares,
 }
 
@@ -226,15 +226,15 @@ impl Collector {
     }
 
     /// What belongs to [`Collector::profile`] for the same number of calls.
-    pub fn collected(&self, calls: u64) -> Collected {
+    pub fn collected(&self, calls: Option<u64>) -> Collected {
         Collected { size: self.size(), errors: self.sums.errors(&self.dcg, self.scale(calls)) }
     }
 
-    /// What has been collected so far, as a document. `program` has all edges that samples had; `calls`: that were made, for weights that are [`Weights::Shares`].
+    /// What has been collected so far, as a document. `program` has all edges that samples had; `calls`: that were made, if they were counted: what samples stand for is scaled to it.
     ///
     /// # Errors
     /// A sample had an edge that the program does not have.
-    pub fn profile(&self, meta: Meta, program: Program, calls: u64) -> Result<Profile, CollectError> {
+    pub fn profile(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<Profile, CollectError> {
         let scale = self.scale(calls);
         let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale.factor));
         let builder = match self.document(scale)? {
@@ -244,9 +244,9 @@ impl Collector {
         Ok(builder.build()?)
     }
 
-    fn scale(&self, calls: u64) -> Scale {
-        let total = self.dcg.total();
-        let factor = if self.options.weights == Weights::Shares && total > 0.0 { calls as f64 / total } else { 1.0 };
+    fn scale(&self, calls: Option<u64>) -> Scale {
+        let (total, is_sampled) = (self.dcg.total(), self.options.weights != Weights::Exact);
+        let factor = calls.filter(|_| is_sampled && total > 0.0).map_or(1.0, |calls| calls as f64 / total);
         Scale { factor, ticks: self.dcg.strata() }
     }
 

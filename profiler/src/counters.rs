@@ -68,11 +68,16 @@ counters! {
 }
 
 impl Counters {
+    /// Calls that were made, if they were counted all the time.
+    pub fn counted_calls(&self) -> Option<u64> {
+        (self.windows == 0 || self.calls_counted >= self.calls).then_some(self.calls)
+    }
+
     /// Relative standard error of a factor that all numbers of calls have in common, and shares do not: where calls were counted in windows of time, how much counting slows down the windows of this program is only known in the mean
     /// over programs, so what makes up for it is taken to be as uncertain as it is large; a few windows say little of the time between them; and the time that windows stand for may be another than that which threads took. 0 where all calls
     /// were counted.
     pub fn scale_error(&self) -> f64 {
-        if self.windows == 0 || self.calls_counted >= self.calls {
+        if self.counted_calls().is_some() {
             return 0.0;
         }
         let part = |calls: u64| calls as f64 / self.calls as f64;

@@ -132,7 +132,7 @@ fn profile(toy: &Toy, kind: StructureKind, samples: &[Sample]) -> (Profile, Coll
     let mut collector = Collector::new(Options { kind, weights: Weights::Calls, max_nodes: 1000 }).expect("good options");
     collector.learn(&toy.program).expect("a good program");
     samples.iter().for_each(|sample| collector.add(sample));
-    (collector.profile(Meta::default(), toy.program.clone(), 0).expect("a good profile"), collector)
+    (collector.profile(Meta::default(), toy.program.clone(), None).expect("a good profile"), collector)
 }
 
 /// Own weight and error of the node that is reached by these labels, from its own on.
@@ -164,7 +164,7 @@ fn stated_errors_cover_the_truth_as_often_as_they_should() {
         let estimates = [
             (edge(toy.computes[0]), dense / 2.0),
             // The two edges to it are seen together, so that their errors add up.
-            ((of_compute, collector.collected(0).errors.functions[toy.compute].expect("many windows")), dense),
+            ((of_compute, collector.collected(None).errors.functions[toy.compute].expect("many windows")), dense),
             (edge(toy.sparse), sparse),
             (context(&profile_cct, |path| path == [toy.computes[1], toy.dense, toy.runs[0], toy.start]), dense / 4.0),
             // Of two contexts in the k-SF.

@@ -1,4 +1,4 @@
-//! Runs of one subject in several modes, interleaved with unprofiled runs, and what they give together.
+//! Runs of one subject in several modes, in turns with an unprofiled one, and what they give together.
 
 use super::agreement::{Agreement, CLEAR, HOT, covered};
 use super::modes::Mode;
@@ -100,22 +100,19 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// Each round begins with another of the modes, or with none; `turn` says with which the first does, so that over all samples none of them is always the first after a pause.
-pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, turn: usize, again: bool) -> Result<Row, String> {
+pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, again: bool) -> Result<Row, String> {
     let exact = subject.exact(again)?;
+    let flags: Vec<Vec<&str>> = modes.iter().map(|mode| mode.flags().to_vec()).collect();
     let mut unprofiled: Vec<Vec<f64>> = Vec::new();
     let mut runs: Vec<Vec<(Vec<f64>, Quality)>> = modes.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
-        for slot in 0..=modes.len() {
-            let Some(at) = ((slot + turn + round as usize) % (modes.len() + 1)).checked_sub(1) else {
-                unprofiled.push(subject.unprofiled()?);
-                continue;
-            };
-            let Profiled { seconds, profile } = subject.profiled(modes[at].flags(), round + 1)?;
+        let (seconds, profiled) = subject.round(&flags, round + 1)?;
+        unprofiled.push(seconds);
+        for ((mode, runs), Profiled { seconds, profile }) in modes.iter().zip(&mut runs).zip(profiled) {
             let quality = Quality::of(&profile, &Agreement::new(&profile, &exact, None)?, HOT);
-            let counts = modes[at].counts_calls() && subject.tier.exact() == subject.tier;
+            let counts = mode.counts_calls() && subject.tier.exact() == subject.tier;
             let covered = counts.then(|| covered(&profile, &exact, subject.iterations)).flatten();
-            runs[at].push((seconds, Quality { covered, ..quality }));
+            runs.push((seconds, Quality { covered, ..quality }));
         }
     }
     let cells = modes.iter().zip(&runs).map(|(&mode, runs)| cell(mode, &unprofiled, runs)).collect();

@@ -133,8 +133,8 @@ fn sample(points: &[Point], subject: &Subject<'_>, seconds: f64, again: bool) ->
         let (profile, overhead) = match runs.entry((&point.flags, subject.iterations)) {
             Entry::Occupied(known) => &*known.into_mut(),
             Entry::Vacant(unknown) => {
-                let unprofiled = subject.unprofiled()?;
-                let run = subject.profiled(&point.flags.split_whitespace().collect::<Vec<_>>(), 1)?;
+                let (unprofiled, mut runs) = subject.round(&[point.flags.split_whitespace().collect()], 1)?;
+                let run = runs.pop().ok_or("no profiled run")?;
                 unknown.insert((run.profile, Overhead::of(&[(unprofiled, run.seconds)])))
             }
         };

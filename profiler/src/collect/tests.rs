@@ -40,7 +40,7 @@ fn collected(kind: StructureKind, samples: &[Sample]) -> Collector {
     collector
 }
 
-fn profile(collector: &Collector, calls: u64) -> Profile {
+fn profile(collector: &Collector, calls: Option<u64>) -> Profile {
     collector.profile(Meta::default(), program(), calls).expect("a good profile")
 }
 
@@ -78,7 +78,7 @@ fn edges_appear_as_they_are_seen() {
             collector.learn(&known).expect("a good program");
             collector.add(&trace(vec![Event::call(id)]));
         }
-        let profile = collector.profile(Meta::default(), known, 3).expect("a good profile");
+        let profile = collector.profile(Meta::default(), known, None).expect("a good profile");
         assert_eq!(profile.dcg_total(), 3.0);
         assert_eq!(profile.contexts().map_or(3.0, |contexts| contexts.total()), 3.0, "{kind:?}");
     }
@@ -88,7 +88,7 @@ fn edges_appear_as_they_are_seen() {
 fn what_the_program_does_not_have_is_an_error() {
     for kind in KINDS {
         let collector = collected(kind, &[trace(events("af"))]);
-        assert!(collector.profile(Meta::default(), Program::default(), 2).is_err(), "{kind:?}");
+        assert!(collector.profile(Meta::default(), Program::default(), None).is_err(), "{kind:?}");
     }
     let mut map = Collector::new(Options { kind: StructureKind::CcMap, weights: Weights::Calls, max_nodes: 9 }).expect("good options");
     let mut torn = Program::default();
@@ -100,20 +100,21 @@ fn what_the_program_does_not_have_is_an_error() {
 fn exact_counts_have_no_error_and_estimates_have_theirs() {
     let ticks: Vec<Sample> =
         (0..4).map(|tick| Sample { tick, weight: 5.0, ..trace(events(if tick < 3 { "ab.." } else { "a." })) }).collect();
-    let error = |weights| {
+    let error = |weights, calls| {
         let mut collector = collector(StructureKind::Dcg, weights, 0);
         ticks.iter().for_each(|sample| collector.add(sample));
-        profile(&collector, 70).dcg().iter().map(|edge| (edge.weight, edge.error)).collect::<Vec<_>>()
+        profile(&collector, calls).dcg().iter().map(|edge| (edge.weight, edge.error)).collect::<Vec<_>>()
     };
-    assert_eq!(error(Weights::Exact), [(4.0, Some(0.0)), (3.0, Some(0.0))]);
+    assert_eq!(error(Weights::Exact, Some(7)), [(4.0, Some(0.0)), (3.0, Some(0.0))]);
     // Of b: 5, 5, 5 and 0 a tick, so 4 / 3 · (75 - 225 / 4).
-    let [(20.0, Some(none)), (15.0, Some(some))] = error(Weights::Calls)[..] else { panic!("{:?}", error(Weights::Calls)) };
-    assert_eq!((none, some), (0.0, 25f64.sqrt()));
+    assert_eq!(error(Weights::Calls, None), [(20.0, Some(0.0)), (15.0, Some(5.0))]);
     // 70 calls were made, and 35 told: all counts twice.
-    assert_eq!(error(Weights::Shares), [(40.0, Some(0.0)), (30.0, Some(10.0))]);
+    for weights in [Weights::Calls, Weights::Shares] {
+        assert_eq!(error(weights, Some(70)), [(40.0, Some(0.0)), (30.0, Some(10.0))]);
+    }
     let mut once = collector(StructureKind::Dcg, Weights::Calls, 0);
     once.add(&ticks[0]);
-    assert_eq!(profile(&once, 2).dcg()[0].error, None, "one tick tells no error");
+    assert_eq!(profile(&once, None).dcg()[0].error, None, "one tick tells no error");
 }
 
 /// Of each key: what its calls add up to, the standard error of that by the two-pass formula, and how many there are. A key is made of the calls that were open.
@@ -170,7 +171,7 @@ fn exact_contexts_are_certain_and_cut_ones_unknown() {
     let exact = {
         let mut collector = collector(StructureKind::Cct, Weights::Exact, 100);
         collector.add(&trace(events("a b . b")));
-        profile(&collector, 3)
+        profile(&collector, None)
     };
     assert_eq!(exact.contexts().map(|contexts| contexts.certainty()), Some(&Certainty::Exact));
     // All 3-SF nodes have room, but not all nodes of the 2-CCF.
@@ -178,7 +179,7 @@ fn exact_contexts_are_certain_and_cut_ones_unknown() {
     let found = |max_nodes| {
         let mut collector = collector(StructureKind::Kccf(K), Weights::Calls, max_nodes);
         samples.iter().for_each(|sample| collector.add(sample));
-        let profile = profile(&collector, 0);
+        let profile = profile(&collector, None);
         let contexts = profile.contexts().expect("contexts");
         (contexts.structure(), matches!(contexts.certainty(), Certainty::Sampled(_)), collector.size().dropped.calls)
     };
@@ -193,7 +194,7 @@ fn what_found_no_room_is_told() {
     for kind in KINDS {
         let mut collector = collector(kind, Weights::Calls, 3);
         samples.iter().for_each(|sample| collector.add(sample));
-        let profile = profile(&collector, 5);
+        let profile = profile(&collector, None);
         assert_eq!(profile.dcg_total(), 5.0, "edges have no limit");
         let Some(contexts) = profile.contexts() else { continue };
         let Size { nodes, dropped, bytes } = collector.size();
@@ -210,9 +211,9 @@ fn a_thread_that_has_ended_leaves_its_counts_only() {
     for kind in KINDS {
         let last = |tick| Sample { tick, ..sample("abce", Observed::Top) };
         let mut collector = collected(kind, &[sample("abc", Observed::burst(events("d"))), last(1), last(2)]);
-        let (before, bytes) = (profile(&collector, 3), collector.size().bytes);
+        let (before, bytes) = (profile(&collector, None), collector.size().bytes);
         collector.end(ThreadId::from_u32(0));
-        assert_eq!(profile(&collector, 3), before);
+        assert_eq!(profile(&collector, None), before);
         assert!(collector.size().bytes < bytes || kind == StructureKind::Dcg, "{kind:?}");
     }
 }
@@ -262,16 +263,16 @@ proptest! {
     fn profiles_tell_what_samples_count(samples in any_samples()) {
         let total: f64 = samples.iter().map(|sample| counted(sample).len() as f64 * sample.weight).sum();
         let all = contexts(&samples);
-        prop_assert_eq!(paths(&profile(&collected(StructureKind::Cct, &samples), 0)), all.clone());
+        prop_assert_eq!(paths(&profile(&collected(StructureKind::Cct, &samples), None)), all.clone());
         // In a CC-Map suffixes of stacks have trees too, but a path is there once.
-        prop_assert_eq!(paths(&profile(&collected(StructureKind::CcMap, &samples), 0)), all.clone());
+        prop_assert_eq!(paths(&profile(&collected(StructureKind::CcMap, &samples), None)), all.clone());
         for kind in KINDS {
-            let profile = profile(&collected(kind, &samples), 0);
+            let profile = profile(&collected(kind, &samples), None);
             prop_assert_eq!(profile.dcg_total(), total);
             prop_assert_eq!(profile.contexts().map_or(total, |contexts| contexts.total()), total);
         }
         // The weights of a k-CCF's nodes are those of all paths that end so.
-        let kccf = profile(&collected(StructureKind::Kccf(K), &samples), 0);
+        let kccf = profile(&collected(StructureKind::Kccf(K), &samples), None);
         for (reversed, weight) in paths(&kccf) {
             let ends_so = |path: &Vec<EdgeId>| path.iter().rev().zip(&reversed).filter(|(a, b)| a == b).count() == reversed.len();
             prop_assert_eq!(all.iter().filter(|(path, _)| ends_so(path)).map(|(_, weight)| weight).sum::<f64>(), weight);
@@ -289,7 +290,7 @@ proptest! {
                 None => path.to_vec(),
                 Some(reach) => path.iter().rev().take(reach).copied().collect(),
             };
-            let (found, expected) = (certain(&profile(&collector, 0)), slow(&samples, |path| Some(key(path))));
+            let (found, expected) = (certain(&profile(&collector, None)), slow(&samples, |path| Some(key(path))));
             prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{:?}", kind);
             for (path, &(weight, error, seen)) in &found {
                 let expected = expected[path];
@@ -315,7 +316,7 @@ proptest! {
         if ends {
             (0..3).for_each(|thread| collector.end(ThreadId::from_u32(thread)));
         }
-        let errors = collector.collected(0).errors;
+        let errors = collector.collected(None).errors;
         let last = |path: &[EdgeId]| program.edges()[path[path.len() - 1]];
         for (function, (_, error, _)) in slow(&samples, |path| Some(last(path).callee)) {
             prop_assert!(is_close(errors.functions[function], error), "{}: {:?} {:?}", function, errors.functions[function], error);
@@ -333,13 +334,13 @@ proptest! {
         let mut collector = collector(StructureKind::Cct, Weights::Exact, 100_000);
         let options = replay::Options::new(Parameters::exhaustive(), 1);
         let summary = Replay::run(options, run, |sample| collector.add(sample)).expect("good parameters");
-        let profile = profile(&collector, summary.counters.calls);
+        let profile = profile(&collector, Some(summary.counters.calls));
         prop_assert_eq!(paths(&profile), contexts(&samples));
         prop_assert!(profile.dcg().iter().all(|edge| edge.error == Some(0.0) && edge.samples as f64 == edge.weight));
     }
 
     #[test]
-    fn shares_are_scaled_to_the_calls_that_were_made(events in any_events(), seed in 0..9u64) {
+    fn samples_stand_for_the_calls_that_were_made(events in any_events(), seed in 0..9u64) {
         let calls = events.iter().filter(|event| event.edge().is_some()).count() as u64;
         for (mode, weights) in [
             (Mode::Estimator { trigger: Trigger::Calls { mean: 2 }, burst: 1 }, Weights::Calls),
@@ -349,8 +350,8 @@ proptest! {
             let run = events.iter().map(|&event| (ThreadId::new(0), event, 0));
             let mut collector = collector(StructureKind::Cct, weights, 100_000);
             Replay::run(replay::Options::new(parameters, seed), run, |sample| collector.add(sample)).expect("good parameters");
-            let profile = profile(&collector, calls);
-            let told = if weights == Weights::Calls || profile.dcg().is_empty() { collector.dcg().total() } else { calls as f64 };
+            let profile = profile(&collector, Some(calls));
+            let told = if profile.dcg().is_empty() { 0.0 } else { calls as f64 };
             prop_assert!((profile.dcg_total() - told).abs() < 1e-6);
             prop_assert!((profile.contexts().expect("a CCT").total() - told).abs() < 1e-6);
         }

@@ -108,13 +108,16 @@ impl Policy for CostBenefit {
             let comparison = Comparison { quantity: Quantity::Benefit, value: benefit, threshold };
             Judgement { verdict, cost, comparison }
         };
+        let full = self.bounds.root_full(facts, Refused::BudgetSpent);
         if seen.weight <= 0.0 {
-            return by_benefit(Verdict::Call(unseen(seen)), price);
+            // Where the root is full, that is what no number of calls would change.
+            let verdict = Verdict::Call(unseen(seen));
+            return full.map_or(by_benefit(verdict, price), |full| Judgement { verdict, ..full });
         }
         if benefit < self.worth {
             return by_benefit(Verdict::Call(Refused::NotWorth), self.worth);
         }
-        if let Some(full) = self.bounds.root_full(facts, Refused::BudgetSpent) {
+        if let Some(full) = full {
             return full;
         }
         let reason = if seen.is_in_context() { Accepted::HotInContext } else { Accepted::Benefit };

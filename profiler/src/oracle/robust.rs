@@ -6,6 +6,7 @@
 use super::policy::Policy;
 use super::view::ProfileView;
 use super::{CallSiteFacts, Seen, Verdict};
+use crate::estimate::share;
 use crate::samplers::Random;
 
 /// Where a decision flips.
@@ -38,7 +39,8 @@ pub fn flip_margin(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen) 
 /// The part of so many resampled profiles (0 to 1) that decide as this one did. `None` where the numbers of samples are unknown, or nothing is resampled.
 ///
 /// A bootstrap: samples of the callee, of the site's other calls and of all others are drawn again, each from a Poisson distribution around its number (which for the shares is the multinomial one). Samples that came in bursts and
-/// are not independent count for fewer: for as many as would have the weight's standard error. A call that no sample has seen is in none of the drawn profiles either. Exact profiles stay as they are.
+/// are not independent count for fewer: for as many as would have the weight's standard error. A call that no sample has seen is in none of the drawn profiles either, whatever it may be worth; so there is an answer only if it is the same for
+/// [`UNSEEN_AT_MOST`] samples. Exact profiles stay as they are.
 pub fn stability(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, resamples: u32, seed: u64) -> Option<f64> {
     if resamples == 0 {
         return None;
@@ -48,6 +50,10 @@ pub fn stability(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, re
     }
     let (own, site, all) = (seen.samples?, seen.site_samples?, seen.total_samples?);
     let verdict = policy.judge(facts, seen).verdict.is_inlined();
+    if own == 0 {
+        let most = seen.with_share(share(UNSEEN_AT_MOST, all as f64).min(1.0));
+        return (policy.judge(facts, &most).verdict.is_inlined() == verdict).then_some(1.0);
+    }
     let independent = match seen.error {
         Some(error) if error.is_finite() => (seen.weight / error).powi(2).min(own as f64),
         _ => own as f64,
@@ -63,6 +69,9 @@ pub fn stability(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, re
     });
     Some(same.count() as f64 / f64::from(resamples))
 }
+
+/// Samples that a call may be worth of which none was seen: with more, none is seen in less than 5 % of all profiles (the rule of three, J. Hanley, A. Lippman-Hand 1983).
+const UNSEEN_AT_MOST: f64 = 3.0;
 
 /// A number drawn around so many samples, as a multiple of them; 1 where there are none.
 fn drawn(random: &mut Random, samples: f64) -> f64 {

@@ -3,7 +3,8 @@
 //! In: a [`Profile`], or what a [`Collector`] has collected so far; the program that is compiled, whose numbers are the answers'. Out: [`ProfileView`], which does not change any more and may be asked from any thread.
 //!
 //! How often one *copy* of a call runs, that is, behind a chain of inlined calls, follows from the longest part of the chain, counted outwards from the call, for which contexts are known well enough; for the rest of the chain
-//! it is assumed that a function does the same whoever calls it: a copy's part of the function's calls is that of the copy of the call that leads to it. With [`Weighting::Edges`] that is assumed for the whole chain.
+//! it is assumed that a function does the same whoever calls it: a copy has that part of the calls in the context which the copy of the call around it has of the entries. So what came in with a call that never runs never runs either.
+//! With [`Weighting::Edges`] that is assumed for the whole chain.
 
 mod contexts;
 
@@ -12,7 +13,7 @@ use crate::collect::{CollectError, Collector};
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::matching::{Mapping, Names};
-use crate::profile::{Label, Meta, Profile};
+use crate::profile::{DcgEdge, Label, Meta, Profile};
 use crate::program::Program;
 use crate::tuning;
 use contexts::ContextIndex;
@@ -120,6 +121,8 @@ pub struct ProfileView {
     callers: SecondaryMap<CallSiteId, PackedOption<FuncId>>,
     contexts: Option<ContextIndex>,
     total: Calls,
+    /// Every call was counted.
+    is_exact: bool,
     /// Of the edges that the program does not have, in calls.
     unmatched: f64,
 }
@@ -142,7 +145,9 @@ impl ProfileView {
         for (site, known) in &now.sites {
             view.callers[site] = Some(known.caller).into();
         }
-        for (edge, calls) in edges(profile) {
+        let edges = edges(profile);
+        view.is_exact = !edges.is_empty() && edges.iter().all(|(_, calls)| calls.error == Some(0.0));
+        for (edge, calls) in edges {
             let known = program.edges()[edge];
             view.total = view.total.plus(calls);
             let site = known.site.expand().map(|site| mapping.site(site));
@@ -165,11 +170,11 @@ impl ProfileView {
         view
     }
 
-    /// What was collected so far of the program `now`, which has all edges that samples had; `calls`: that were made. Takes time and memory for all contexts.
+    /// What was collected so far of the program `now`, which has all edges that samples had; `calls` as of [`Collector::profile`]. Takes time and memory for all contexts.
     ///
     /// # Errors
     /// A sample had an edge that the program does not have.
-    pub fn of_collector(collector: &Collector, now: &Program, calls: u64) -> Result<ProfileView, CollectError> {
+    pub fn of_collector(collector: &Collector, now: &Program, calls: Option<u64>) -> Result<ProfileView, CollectError> {
         Ok(ProfileView::of_own(&collector.profile(Meta::default(), now.clone(), calls)?))
     }
 
@@ -190,7 +195,16 @@ impl ProfileView {
 
     /// The calls over an edge, in whatever context.
     pub fn edge(&self, site: CallSiteId, callee: FuncId) -> Calls {
-        find(self.receivers(site), callee)
+        self.find(self.receivers(site), callee)
+    }
+
+    fn find(&self, receivers: &[Receiver], callee: FuncId) -> Calls {
+        receivers.iter().find(|receiver| receiver.callee == callee).map_or(self.unseen(), |receiver| receiver.calls)
+    }
+
+    /// That a sampler saw nothing says little.
+    fn unseen(&self) -> Calls {
+        Calls { error: self.is_exact.then_some(0.0), ..Calls::default() }
     }
 
     /// Where a site's calls went in whatever context, the heaviest first.
@@ -200,7 +214,7 @@ impl ProfileView {
 
     /// All calls of a function.
     pub fn entries(&self, function: FuncId) -> Calls {
-        self.entries.get(&function).copied().unwrap_or_default()
+        self.entries.get(&function).copied().unwrap_or(self.unseen())
     }
 
     /// What a site does behind a chain of calls, outermost first: by the longest part of the chain that is known from at least [`tuning::INLINE_CONTEXT_SAMPLES`], or by the edges alone.
@@ -239,26 +253,26 @@ impl ProfileView {
         (1..=reach).rev().map(at).find(|local| is_sure(local.entered) || is_sure(local.calls()))
     }
 
-    /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1. `context` calls of the chain, counted outwards, make the context.
-    fn part_of_copy(&self, chain: &[CallSiteId], site: CallSiteId, context: usize, weighting: Weighting) -> Part {
-        let Some(rest) = chain.len().checked_sub(context + 1) else { return Part { size: 1.0, error: Some(0.0) } };
-        let inner = chain.get(rest + 1).copied().unwrap_or(site);
-        let Some(function) = self.callers[inner].expand() else { return Part { size: 0.0, error: None } };
-        let copy = self.copy(&chain[..rest], chain[rest], function, weighting).0;
-        let entries = self.entries(function).weight;
-        Part { size: share(copy.weight, entries).min(1.0), error: copy.error.map(|error| share(error, entries)) }
+    /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1.
+    fn part_of_copy(&self, chain: &[CallSiteId], site: CallSiteId, local: &Local, weighting: Weighting) -> Part {
+        let Some((&last, outer)) = chain.split_last().filter(|_| local.context < chain.len()) else {
+            return Part { size: 1.0, error: Some(0.0) };
+        };
+        let Some(caller) = self.callers[site].expand() else { return Part { size: 0.0, error: None } };
+        let (copy, entered) = (self.copy(outer, last, caller, weighting).0, local.entered.weight);
+        Part { size: share(copy.weight, entered).min(1.0), error: copy.error.map(|error| share(error, entered)) }
     }
 
     /// How often the copy of a call behind a chain goes to a callee, and whoever it goes to, with what the site does in the context that this follows from.
     fn copy(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> (Calls, Calls, Local) {
         let local = self.local(chain, site, weighting);
-        let part = self.part_of_copy(chain, site, local.context, weighting);
+        let part = self.part_of_copy(chain, site, &local, weighting);
         let of_copy = |calls: Calls| Calls {
             weight: calls.weight * part.size,
             error: calls.error.zip(part.error).map(|(error, of_part)| (error * part.size).hypot(calls.weight * of_part)),
             samples: calls.samples,
         };
-        (of_copy(find(&local.receivers, callee)), of_copy(local.calls()), local)
+        (of_copy(self.find(&local.receivers, callee)), of_copy(local.calls()), local)
     }
 
     /// What there is to say of a call behind a chain of inlined calls.
@@ -275,12 +289,10 @@ impl ProfileView {
     }
 
     fn seen(&self, calls: Calls, at_site: Calls, local: &Local, edge: Calls) -> Seen {
-        let is_exact = self.total.error == Some(0.0);
         let raw = |(samples, all): (u64, u64)| share(samples as f64, all as f64) * self.total.weight;
         Seen {
             weight: calls.weight,
-            // That a sampler saw nothing says little.
-            error: calls.error.filter(|_| calls.weight > 0.0 || is_exact),
+            error: calls.error.filter(|_| calls.weight > 0.0 || self.is_exact),
             samples: calls.samples,
             raw_weight: edge.samples.zip(self.total.samples).map(raw),
             site_weight: at_site.weight,
@@ -295,7 +307,7 @@ impl ProfileView {
     /// The part of all calls that the copy of a site behind a chain makes (0 to 1), and where they go.
     pub fn distribution(&self, chain: &[CallSiteId], site: CallSiteId, weighting: Weighting) -> (f64, Vec<Receiver>) {
         let local = self.local(chain, site, weighting);
-        let part = self.part_of_copy(chain, site, local.context, weighting);
+        let part = self.part_of_copy(chain, site, &local, weighting);
         (share(local.calls().weight * part.size, self.total.weight), local.receivers)
     }
 }
@@ -303,9 +315,7 @@ impl ProfileView {
 /// The edges of a profile; those of its contexts if it has no others.
 fn edges(profile: &Profile) -> Vec<(EdgeId, Calls)> {
     if !profile.dcg().is_empty() {
-        // No samples: their number is unknown.
-        let samples = |edge: &crate::profile::DcgEdge| (edge.samples > 0 || edge.weight == 0.0).then_some(edge.samples);
-        return profile.dcg().iter().map(|e| (e.edge, Calls { weight: e.weight, error: e.error, samples: samples(e) })).collect();
+        return profile.dcg().iter().map(|edge| (edge.edge, calls(edge))).collect();
     }
     let Some(contexts) = profile.contexts() else { return Vec::new() };
     let own = contexts.own_weights();
@@ -327,8 +337,16 @@ fn edges(profile: &Profile) -> Vec<(EdgeId, Calls)> {
     edges.into_iter().map(|(edge, weight)| (edge, Calls { weight, error: None, samples: None })).collect()
 }
 
-fn find(receivers: &[Receiver], callee: FuncId) -> Calls {
-    receivers.iter().find(|receiver| receiver.callee == callee).map(|receiver| receiver.calls).unwrap_or_default()
+/// Samples that all say the same are no certainty: they say as much as so many that are independent.
+fn calls(edge: &DcgEdge) -> Calls {
+    /// Of the weight: below it, an error comes from rounding.
+    const ROUNDING: f64 = 1e-6;
+    // No samples: their number is unknown.
+    let samples = (edge.samples > 0 || edge.weight == 0.0).then_some(edge.samples);
+    let is_counted = edge.error == Some(0.0) && edge.samples as f64 == edge.weight;
+    let least = samples.filter(|&samples| samples > 0 && !is_counted).map_or(0.0, |samples| edge.weight / (samples as f64).sqrt());
+    let error = edge.error.map(|error| if error <= ROUNDING * edge.weight { least } else { error });
+    Calls { weight: edge.weight, error, samples }
 }
 
 fn sort(receivers: &mut [Receiver]) {

@@ -67,7 +67,7 @@ proptest! {
             let mut collector = Collector::new(Options { kind, weights: Weights::Exact, max_nodes: 1 << 20 }).expect("a collector");
             collector.learn(&program).expect("good edges");
             collector.add(&sample);
-            let view = ProfileView::of_collector(&collector, &program, calls.len() as u64).expect("a view");
+            let view = ProfileView::of_collector(&collector, &program, Some(calls.len() as u64)).expect("a view");
             prop_assert_eq!(view.total(), Calls { weight: calls.len() as f64, error: Some(0.0), samples: Some(calls.len() as u64) });
             for (path, _) in calls.iter().filter(|(path, _)| !path.is_empty()) {
                 let (&at, chain) = path.split_last().expect("not empty");

@@ -65,7 +65,7 @@ impl Counts {
             return Err(format!("{} records fitted to nothing", ledger.lost));
         }
         let calls = profiler.counters().calls;
-        let profile = ledger.collector.profile(Meta::default(), ledger.program.clone(), calls).map_err(|e| e.to_string())?;
+        let profile = ledger.collector.profile(Meta::default(), ledger.program.clone(), None).map_err(|e| e.to_string())?;
         if profile.dcg_total() != calls as f64 {
             return Err(format!("{calls} calls were counted, but {} seen", profile.dcg_total()));
         }

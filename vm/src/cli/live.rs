@@ -296,8 +296,9 @@ impl Session {
         };
         let program = name.file_stem().unwrap_or_default().to_string_lossy().into();
         let meta = Meta { program, parameters, clock, duration, ..described };
-        let profile = ledger.collector.profile(meta, ledger.program.clone(), counters.calls).map_err(|error| error.to_string())?;
-        let mut report = Report::new(&profile, &counters, &ledger.collector.collected(counters.calls), top);
+        let calls = counters.counted_calls();
+        let profile = ledger.collector.profile(meta, ledger.program.clone(), calls).map_err(|error| error.to_string())?;
+        let mut report = Report::new(&profile, &counters, &ledger.collector.collected(calls), top);
         report.nanoseconds = elapsed.as_nanos() as f64;
         // The interpreter tells a replay of each event, which nobody takes the time of.
         if tier.has_machine_code() {

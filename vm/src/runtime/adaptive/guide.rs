@@ -84,16 +84,16 @@ impl Guide {
             return None;
         }
         self.samples = samples;
-        let (calls, program) = (collected.total() as u64, ledger.program.clone());
+        let program = ledger.program.clone();
         if is_young {
-            return Some((ledger.collector.profile(Meta::default(), program, calls).ok()?, time));
+            return Some((ledger.collector.profile(Meta::default(), program, None).ok()?, time));
         }
         let old = std::mem::replace(&mut ledger.collector, options.collector().ok()?);
         drop(ledger);
         (self.begun, self.samples) = (now, 0);
         self.set_pace(if self.is_asked { 1 } else { BESIDE_SETTLED });
         self.is_asked = false;
-        Some((old.profile(Meta::default(), program, calls).ok()?, time))
+        Some((old.profile(Meta::default(), program, None).ok()?, time))
     }
 
     fn set_pace(&mut self, pace: u32) {
