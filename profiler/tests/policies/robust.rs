@@ -149,7 +149,10 @@ fn stability_needs_numbers_of_samples() {
     assert_eq!(stability(&*policy, &facts, &Seen { samples: None, ..seen }, 10, 1), None);
     assert_eq!(stability(&*policy, &facts, &seen, 0, 1), None);
     let unseen = Seen { weight: 0.0, samples: Some(0), site_weight: 0.0, site_samples: Some(0), ..seen };
-    assert_eq!(stability(&*policy, &facts, &unseen, 10, 1), Some(1.0));
+    assert_eq!(stability(&*policy, &facts, &unseen, 10, 1), Some(1.0), "three samples of 10,000 would not be enough");
+    let little = Seen { total_samples: Some(500), ..unseen };
+    assert_eq!(stability(&*policy, &facts, &little, 10, 1), None, "three of 500 would be");
+    assert_eq!(stability(&*policy, &facts, &Seen { error: Some(0.0), ..little }, 10, 1), Some(1.0), "counted");
 }
 
 #[test]

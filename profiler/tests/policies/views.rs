@@ -90,6 +90,30 @@ proptest! {
         }
     }
 
+    /// Of an exact profile, a copy's weight is what was counted behind its chain, whether that was run or not.
+    #[test]
+    fn copies_of_an_exact_profile_are_exact(world in worlds(), seed in any::<u64>()) {
+        let mut program = world.program(false);
+        let (events, calls) = run(&world, &mut program, seed);
+        let sample = Sample { thread: ThreadId::from_u32(0), stack: vec![], observed: Observed::burst(events), weight: 1.0, tick: 1, stands_for: 1.0 };
+        let options = Options { kind: StructureKind::Cct, weights: Weights::Exact, max_nodes: 1 << 20 };
+        let mut collector = Collector::new(options).expect("a collector");
+        collector.learn(&program).expect("good edges");
+        collector.add(&sample);
+        let view = ProfileView::of_collector(&collector, &program, None).expect("a view");
+        for (chain, f, _) in world.contexts() {
+            for (nth, callees) in world.0[f].sites.iter().enumerate() {
+                let path = [chain.as_slice(), &[world.site(f, nth, false)]].concat();
+                for &(g, _) in callees {
+                    let expected = calls.iter().filter(|(known, callee)| known.ends_with(&path) && *callee == g).count() as f64;
+                    let seen = view.look(&chain, world.site(f, nth, false), func(g), Weighting::Contexts);
+                    prop_assert!((seen.weight - expected).abs() < 1e-9, "{} calls at {:?}, not {}", expected, path, seen.weight);
+                    prop_assert_eq!(seen.error, Some(0.0));
+                }
+            }
+        }
+    }
+
     /// A profile of the same program under other numbers says the same.
     #[test]
     fn numbers_of_the_profile_do_not_matter(world in worlds()) {
@@ -173,6 +197,16 @@ fn contexts_of_few_samples_are_not_used() {
 }
 
 #[test]
+fn what_came_in_with_a_call_that_never_runs_never_runs() {
+    // f0 calls f1 at two sites; only behind the second one it calls f2, which calls f3.
+    let calls: &[(&[usize], usize, f64)] =
+        &[(&[], 0, 0.0), (&[0], 1, 1_000.0), (&[1], 1, 1_000.0), (&[1, 2], 2, 500.0), (&[1, 2, 3], 3, 500.0)];
+    let view = view(&by_hand(&[0, 0, 1, 2], 4, calls).1);
+    let weight = |first: usize| view.look(&[site(first), site(2)], site(3), func(3), Weighting::Contexts).weight;
+    assert_eq!((weight(0), weight(1)), (0.0, 500.0));
+}
+
+#[test]
 fn samples_of_one_burst_are_not_sure_of_much() {
     // 40 samples, whose weight is known as well as 25 or 16 independent ones say.
     let calls = |independent: f64| Calls { weight: 400.0, error: Some(400.0 / independent.sqrt()), samples: Some(40) };
@@ -180,6 +214,19 @@ fn samples_of_one_burst_are_not_sure_of_much() {
     assert!(!Calls { samples: Some(19), ..calls(25.0) }.is_sure(20));
     assert!(Calls { samples: Some(1), error: Some(0.0), ..calls(25.0) }.is_sure(20), "each call was counted");
     assert!(Calls { samples: None, error: None, ..calls(25.0) }.is_sure(20) && !Calls::default().is_sure(20));
+}
+
+#[test]
+fn samples_that_all_say_the_same_are_no_certainty() {
+    let (_, profile) = by_hand(&[0], 3, &[(&[], 0, 0.0), (&[0], 1, 1_000.0)]);
+    let of = |error, samples| {
+        let edge = DcgEdge { weight: 1_000.0, error, samples, ..profile.dcg()[1] };
+        view(&Profile::builder(Meta::default(), profile.program().clone()).dcg([edge]).build().expect("a good profile"))
+    };
+    let error = |view: &ProfileView, callee| view.edge(site(0), func(callee)).error;
+    let (counted, alike, spread) = (of(Some(0.0), 1_000), of(Some(1e-7), 100), of(Some(30.0), 100));
+    assert_eq!([error(&counted, 1), error(&alike, 1), error(&spread, 1)], [Some(0.0), Some(100.0), Some(30.0)]);
+    assert_eq!([error(&counted, 2), error(&alike, 2), error(&spread, 2)], [Some(0.0), None, None], "of what was not seen");
 }
 
 #[test]

@@ -145,9 +145,12 @@ fn told(Evidence { seen, comparison, .. }: &Evidence) -> String {
     format!("weight {weight}{context}, {share} ± {error} % of all calls; {quantity}: {value}, threshold {threshold}")
 }
 
-/// With three digits, and all before the point.
+/// With three digits, and all before the point as long as these are exact.
 pub fn short(number: f64) -> String {
     const MOST: i32 = 9;
+    if number.abs() >= 1e15 {
+        return format!("{number:.2e}");
+    }
     let digits = if number == 0.0 { 0 } else { (2 - number.abs().log10().floor() as i32).clamp(0, MOST) };
     format!("{number:.*}", digits as usize)
 }

@@ -163,15 +163,16 @@ impl Builder<'_> {
 
     fn evidence(&self, decision: &InlineDecision, account: &Account) -> Evidence {
         let Account { seen, edge, cost, comparison, flip, stability, regret, by_size, .. } = account;
+        let with_scale = |weight: f64, error: Option<f64>| error.map(|error| error.hypot(self.profiles.scale_error * weight));
         Evidence {
             weight: seen.weight,
-            error: seen.error,
+            error: with_scale(seen.weight, seen.error),
             samples: seen.samples,
             share: 100.0 * seen.share(),
             share_error: seen.share_error().map(|error| 100.0 * error),
             context: seen.context,
             edge_weight: edge.weight,
-            edge_error: edge.error,
+            edge_error: with_scale(edge.weight, edge.error),
             edge_raw_weight: seen.raw_weight,
             cost: *cost,
             quantity: comparison.quantity.name(),

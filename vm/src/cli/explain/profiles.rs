@@ -23,6 +23,8 @@ pub struct Profiles {
     /// Empty where the policy asks none.
     pub view: Arc<ProfileView>,
     pub exhaustive: Option<ProfileView>,
+    /// Relative standard error that all weights have in common, beside their own; shares do not have it.
+    pub scale_error: f64,
     /// What is told of the profile; `None` where the policy asks none.
     pub line: Option<ProfileLine>,
     pub notes: Vec<String>,
@@ -57,7 +59,8 @@ impl Profiles {
         }
         let exhaustive = args.check.then(|| exhaustive(args, &mut notes)).transpose()?;
         let exhaustive = exhaustive.map(|profile| ProfileView::new(&profile, program));
-        Ok(Profiles { view: Arc::new(view), exhaustive, line: Some(line), notes })
+        let scale_error = profile.meta().counters.scale_error();
+        Ok(Profiles { view: Arc::new(view), exhaustive, scale_error, line: Some(line), notes })
     }
 }
 

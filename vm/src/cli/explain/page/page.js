@@ -19,6 +19,7 @@ function element(tag, properties, ...children) {
 function short(number) {
   if (number === null) return "?";
   if (number === 0) return "0";
+  if (Math.abs(number) >= 1e15) return number.toExponential(2);
   const digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(number)))));
   return number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
@@ -33,7 +34,7 @@ const tests = {
   "": () => true,
   inlined: (call) => call.inlined,
   called: (call) => !call.inlined,
-  unsure: (call) => call.evidence !== null && call.evidence.stability !== null && call.evidence.stability < 0.95,
+  unsure: (call) => call.evidence !== null && (call.evidence.stability ?? 0) < 0.95,
   regret: (call) => call.evidence !== null && call.evidence.regret !== null && call.evidence.regret.inlined !== call.inlined,
   size: (call) => call.evidence !== null && call.evidence.by_size.inlined !== call.inlined,
   measured: (call) => call.benefit !== null,
@@ -210,7 +211,7 @@ function listOf(at, line) {
 let chosen = null;
 
 function go(to) {
-  if (location.hash === `#${to}`) follow();
+  if (location.hash === `#${to}`) followChoice();
   else location.hash = to;
 }
 
@@ -229,9 +230,25 @@ function follow() {
   }
   if (chosen.file !== undefined) showFile(chosen.file);
   mark();
-  byId("code").querySelector(".current")?.scrollIntoView({ block: "nearest" });
-  buttons.get(chosen.call)?.scrollIntoView({ block: "nearest" });
+  reveal(byId("code"), byId("code").querySelector(".current"));
+  reveal(byId("trees"), buttons.get(chosen.call));
   byId("evidence").scrollTop = 0;
+}
+
+// Scrolls the pane alone: the page stays where the reader is.
+function reveal(pane, child) {
+  if (child === undefined || child === null) return;
+  const [outer, inner] = [pane.getBoundingClientRect(), child.getBoundingClientRect()];
+  if (inner.top < outer.top) pane.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) pane.scrollTop += inner.bottom - outer.bottom;
+}
+
+// Where panes stand below each other, what the reader has asked for would be out of sight, and far away for the keyboard.
+function followChoice() {
+  follow();
+  if (!matchMedia("(max-width: 900px)").matches) return;
+  byId("evidence").focus({ preventScroll: true });
+  byId("evidence").scrollIntoView({ block: "nearest" });
 }
 
 function mark() {
@@ -251,7 +268,7 @@ sources.forEach((source, at) => byId("file").append(element("option", { value: S
 byId("file").addEventListener("change", () => { showFile(Number(byId("file").value)); mark(); });
 byId("filter").addEventListener("submit", (event) => event.preventDefault());
 for (const id of ["search", "which", "unseen"]) byId(id).addEventListener("input", showTrees);
-window.addEventListener("hashchange", follow);
+window.addEventListener("hashchange", followChoice);
 if (sources.length > 0) showFile(0);
 showTrees();
 if (location.hash === "") {
