@@ -30,6 +30,7 @@ metrics! {
     survived_bytes "heap.survived" "bytes" "copied within the young generation";
     promoted_bytes "heap.promoted" "bytes" "moved to the old generation, large objects included";
     slid_bytes "heap.slid" "bytes" "moved by major collections";
+    rescanned_objects "gc.rescanned" "count" "objects that major collections found again by their region, because the mark stack was full";
     peak_bytes "heap.peak" "bytes" "largest amount counted against --heap";
     live_bytes "heap.live" "bytes" "alive after the last major collection";
     stops "safepoint.stops" "count" "times the world was stopped";

@@ -22,7 +22,7 @@ pub const GROWTH_QUARTERS: usize = 10;
 pub const ERROR_RESERVE: usize = 64 << 10;
 /// This share of the maximum (at least 64 KiB, at most 1 MiB) is kept back until memory has run out once, so that a handler can allocate before it has dropped what filled the heap.
 pub const GRACE_SHARE: usize = 64;
-/// Entries of the marking stack at most; more are found again by a walk over the marked objects.
+/// Entries of the mark stack at most; what it has no room for is found again by its region.
 pub const MARK_STACK: usize = 128 << 10;
 /// Array elements marked before the rest of the array is put off.
 pub const MARK_CHUNK: usize = 256;

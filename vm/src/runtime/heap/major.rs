@@ -3,6 +3,7 @@
 //! In: an empty young generation, roots. Out: an old generation without (but for some dead wood at its bottom) dead objects, large objects swept.
 //! Where an object goes is never stored: it follows from the mark bits, which cover all words of live objects, and a table with the destination of each 512-byte region's first live word
 //! (the Compressor: Kermany and Petrank, PLDI 2006). So one pass over the bits and one over the objects suffice, and the tables are 1/32 of the old generation.
+//! An object for which the mark stack has no room makes its region grey: the table of destinations, of which marking makes no use otherwise, links grey regions, and they are scanned once the stack is empty.
 //! Invariants: an object never moves up; one whose identity hash was taken in place grows by a word when it moves, which fits because it moves down by at least one word.
 
 use super::*;
@@ -12,6 +13,10 @@ use jit::layout::{ARRAY_DATA, ClassDesc, Shape};
 const REGION: usize = 512;
 /// In the offset table: objects in this region grow, or end here after growing.
 const GROWS: u64 = 1;
+/// The end of the list of grey regions; 0 in the table: the region is not grey.
+const LAST_GREY: u64 = 1 << 6;
+/// In the table's entry of a grey region: the word of its first object that was not scanned. The rest is the number of the next grey region, counted from 2.
+const GREY_WORD: u64 = LAST_GREY - 1;
 
 /// Bytes of tables for so much old generation.
 pub(super) fn table_bytes(old: usize) -> usize {
@@ -38,7 +43,9 @@ struct Marker<'a> {
     stack_max: usize,
     /// Reference arrays marked as far as the index.
     arrays: Vec<(usize, usize)>,
-    overflow: bool,
+    /// The first of the grey regions, as in their table.
+    grey: u64,
+    rescanned: u64,
     live_words: usize,
     /// Objects whose hash was taken where they stand.
     hashed: Vec<usize>,
@@ -67,12 +74,14 @@ impl Heap {
                 stack: Vec::new(),
                 stack_max: self.mark_stack(),
                 arrays: Vec::new(),
-                overflow: false,
+                grey: LAST_GREY,
+                rescanned: 0,
                 live_words: 0,
                 hashed: Vec::new(),
             };
             roots.visit(&mut |slot| marker.mark(*slot as usize));
-            marker.run(&inner.large);
+            marker.run();
+            self.metrics.rescanned_objects.add(marker.rescanned);
             let (live, mut hashed) = (marker.live_words * 8, std::mem::take(&mut marker.hashed));
             inner.large.sweep(&self.space);
             hashed.sort_unstable();
@@ -128,32 +137,55 @@ impl Marker<'_> {
     }
 
     #[inline(always)]
-    fn push(&mut self, obj: usize, desc: &ClassDesc) {
-        if matches!(desc.shape, Shape::WordArray | Shape::ByteArray) {
+    unsafe fn push(&mut self, obj: usize, desc: &ClassDesc) {
+        if !has_refs(desc) {
             return;
         }
-        if self.stack.len() < self.stack_max {
+        // The stack may grow by large objects: they are few for the memory they take.
+        if self.stack.len() < self.stack_max || obj.wrapping_sub(self.large) < self.large_len {
             self.stack.push(obj);
         } else {
-            self.overflow = true;
+            // SAFETY: an object of the old generation.
+            unsafe { self.make_grey(obj) };
         }
     }
 
-    unsafe fn run(&mut self, large: &LargeObjects) {
-        // SAFETY: by the caller: everything pushed is an object.
+    /// Puts off the scan of an object of the old generation.
+    #[cold]
+    unsafe fn make_grey(&mut self, obj: usize) {
+        let (region, word) = self.tables.position(obj);
+        // SAFETY: the object's region has an entry.
+        let entry = unsafe { &mut *self.tables.offsets.add(region) };
+        if *entry == 0 {
+            *entry = self.grey | u64::from(word);
+            self.grey = (region as u64 + 2) << 6;
+        } else if u64::from(word) < *entry & GREY_WORD {
+            *entry = *entry & !GREY_WORD | u64::from(word);
+        }
+    }
+
+    /// Takes a grey region off the list: where its first grey object lies, and where it ends.
+    unsafe fn take_grey(&mut self) -> Option<(usize, usize)> {
+        let region = (self.grey >> 6).checked_sub(2)? as usize;
+        // SAFETY: a region in the list has an entry.
+        let entry = unsafe { std::mem::take(&mut *self.tables.offsets.add(region)) };
+        self.grey = entry & !GREY_WORD;
+        let start = self.tables.old + region * REGION;
+        Some((start + 8 * (entry & GREY_WORD) as usize, start + REGION))
+    }
+
+    /// Each turn scans an object at least for the first time, and a few besides, so all turns together take time for the objects alone.
+    unsafe fn run(&mut self) {
+        // SAFETY: by the caller: everything pushed is an object, and so is the first in a grey region.
         unsafe {
             self.drain();
-            // Some marked objects may not have been scanned: scan all of them again, as often as that overflows the stack once more.
-            while std::mem::take(&mut self.overflow) {
+            while let Some((from, to)) = self.take_grey() {
                 let tables = self.tables;
-                tables.for_each_live(self.base, |obj, desc, _| {
+                tables.for_each_live(self.base, from, to, |obj, desc, _| {
+                    self.rescanned += 1;
                     for_each_ref(obj, desc, |slot| self.mark(*slot as usize));
-                    self.drain();
                 });
-                for obj in large.all().filter(|&obj| gc_byte(header(obj)) & MARKED != 0) {
-                    for_each_ref(obj, desc(self.base, header(obj)), |slot| self.mark(*slot as usize));
-                    self.drain();
-                }
+                self.drain();
             }
         }
     }
@@ -238,12 +270,12 @@ impl Tables {
         }
     }
 
-    /// Calls `f` with every marked object of the old generation, its descriptor and size, in address order.
-    unsafe fn for_each_live(&self, base: usize, mut f: impl FnMut(usize, &ClassDesc, usize)) {
-        let end = self.old + self.old_len;
+    /// Calls `f` with every marked object of the old generation that begins between two addresses (the first is in no object's middle), its descriptor and size, in address order.
+    unsafe fn for_each_live(&self, base: usize, from: usize, to: usize, mut f: impl FnMut(usize, &ClassDesc, usize)) {
+        let end = to.min(self.old + self.old_len);
         // SAFETY: after an object's last word the next marked word begins an object.
         unsafe {
-            let mut obj = self.next_live(self.old);
+            let mut obj = self.next_live(from);
             while obj < end {
                 let h = header(obj);
                 let desc = desc(base, h);
@@ -334,7 +366,7 @@ impl Tables {
         let mut moved = 0;
         // SAFETY: objects move down in address order, so none overwrites one that has not moved yet; the walk reads an object before it moves.
         unsafe {
-            self.for_each_live(base, |obj, desc, size| {
+            self.for_each_live(base, self.old, self.old + self.old_len, |obj, desc, size| {
                 for_each_ref(obj, desc, |slot| self.update(slot));
                 let to = self.forward(obj);
                 let mut h = with_log(header(obj), NOT_LOGGED);

@@ -36,6 +36,8 @@ pub struct HeapOptions {
     pub max: usize,
     /// Bytes of the nursery at most.
     pub nursery: usize,
+    /// Entries of the mark stack at most; fewer in a small heap.
+    pub mark_stack: usize,
     /// Collect at every Nth allocation, alternating minor and major.
     pub stress: Option<std::num::NonZeroU32>,
     /// Re-trace the heap after every collection.

@@ -111,6 +111,16 @@ pub unsafe fn full_size(obj: usize, header: u64, desc: &ClassDesc) -> usize {
     unsafe { base_size(obj, desc) + if gc_byte(header) & HASH_WORD != 0 { 8 } else { 0 } }
 }
 
+/// Whether objects of the class can hold references.
+#[inline(always)]
+pub fn has_refs(desc: &ClassDesc) -> bool {
+    match desc.shape {
+        Shape::Object => desc.ref_map != 0,
+        Shape::RefArray => true,
+        Shape::WordArray | Shape::ByteArray => false,
+    }
+}
+
 /// Calls `f` with the address of every reference slot.
 ///
 /// # Safety

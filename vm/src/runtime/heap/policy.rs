@@ -9,9 +9,9 @@ use crate::runtime::tuning;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Heap {
-    /// Entries of the mark stack: fewer in a small heap.
+    /// Entries of the mark stack.
     pub(super) fn mark_stack(&self) -> usize {
-        tuning::MARK_STACK.min(self.options.max / 64 / 16)
+        self.options.mark_stack.min(self.options.max / 64 / 16)
     }
 
     /// What an error handler may still use once memory has run out.

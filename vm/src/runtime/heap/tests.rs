@@ -62,7 +62,7 @@ impl Fixture {
         class(&mut module, ClassKind::Array(ElemKind::Byte), 0, |_| false);
         let layout = Layout::new(&module);
         let classes = Arc::new(ClassTable::new(&module, &layout));
-        let options = HeapOptions { max, nursery, stress: None, verify: true, log: false, fixed: 0 };
+        let options = HeapOptions { max, nursery, mark_stack: tuning::MARK_STACK, stress: None, verify: true, log: false, fixed: 0 };
         let heap = Heap::new(classes, options, Arc::default()).unwrap();
         Fixture { heap, roots: Vec::new(), remembered: Vec::new() }
     }
@@ -450,6 +450,38 @@ fn deep_and_wide_structures_need_no_recursion() {
             assert_eq!(view::load(view::load_ref(node, 8), 16), i as u64);
         }
     }
+}
+
+#[test]
+fn random_graphs_survive_a_tiny_mark_stack() {
+    for seed in 1..20 {
+        let mut shadow = Shadow::new(seed * 7907, 16 << 20, 1 << 20);
+        shadow.fixture.heap.options.mark_stack = seed as usize % 3;
+        shadow.run(3000, 61);
+        assert!(shadow.fixture.heap.metrics.rescanned_objects.get() > 0);
+    }
+}
+
+#[test]
+fn a_full_mark_stack_costs_time_for_the_objects_alone() {
+    const NODES: usize = 100_000;
+    let mut f = Fixture::new(64 << 20, 1 << 20);
+    f.heap.options.verify = false;
+    f.heap.options.mark_stack = 16;
+    // Each node has one of its own besides the next: those wait on the stack until the list ends, which lies below what leads to it.
+    f.roots = vec![0; 2];
+    for _ in 0..NODES {
+        f.roots[1] = f.alloc(NODE, 0).0;
+        let node = f.alloc(NODE, 0);
+        view::store(node, 24, f.roots[0]);
+        view::store(node, 8, f.roots[1]);
+        f.roots[0] = node.0;
+    }
+    for _ in 0..2 {
+        f.collect(Want::Major);
+    }
+    let rescanned = f.heap.metrics.rescanned_objects.get() as usize;
+    assert!((1..100 * NODES).contains(&rescanned), "{rescanned} objects were scanned again");
 }
 
 #[test]
