@@ -14,7 +14,7 @@ pub const LARGE: usize = 8 << 10;
 pub const BUFFER_BYPASS: usize = 1 << 10;
 /// The nursery is divided by this for the room that objects age in; what does not fit is promoted at once.
 pub const SURVIVOR_SHARE: usize = 4;
-/// Bytes the heap may take before the first major collection, if the maximum allows.
+/// Bytes the heap may take before the first major collection, if the maximum allows; more if the nursery needs it.
 pub const FIRST_LIMIT: usize = 256 << 20;
 /// After a major collection the heap may grow to this multiple (in quarters) of the live bytes before the next.
 pub const GROWTH_QUARTERS: usize = 10;

@@ -164,7 +164,7 @@ impl Heap {
             old_top: old,
             large: LargeObjects::new(geometry.large, geometry.large_end),
             remembered: Vec::new(),
-            limit: max.min(tuning::FIRST_LIMIT),
+            limit: 0,
             free_after_major: 0,
             reserve_used: 0,
             grace: false,
@@ -186,6 +186,7 @@ impl Heap {
         };
         {
             let mut inner = heap.lock();
+            inner.limit = heap.limit_for(&inner, 0);
             heap.resize_nursery(&mut inner, 0);
             inner.free_after_major = heap.free(&inner);
         }

@@ -121,12 +121,17 @@ impl Heap {
         self.resize_nursery(inner, large) && had_grace
     }
 
-    /// After a major collection: how far the heap may grow until the next.
+    /// How far a heap with so much in it may grow until the next major collection: far enough for the largest nursery.
+    pub(super) fn limit_for(&self, inner: &Inner, live: usize) -> usize {
+        let wished = live / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
+        wished.max(tuning::FIRST_LIMIT).min(self.options.max)
+    }
+
+    /// After a major collection.
     pub(super) fn set_limit(&self, inner: &mut Inner, want: usize) {
         let live = self.old_bytes(inner) + inner.large.bytes();
         self.metrics.live_bytes.set(live as u64);
-        let wished = (live + want) / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
-        inner.limit = wished.max(tuning::FIRST_LIMIT).min(self.options.max);
+        inner.limit = self.limit_for(inner, live + want);
         inner.free_after_major = self.free(inner);
     }
 

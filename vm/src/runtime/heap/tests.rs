@@ -371,6 +371,16 @@ fn memory_runs_out_only_when_live_data_fills_it_and_dropping_helps() {
 }
 
 #[test]
+fn the_nursery_is_as_large_as_asked_for_from_the_first() {
+    for nursery in [64 << 10, 64 << 20, 512 << 20] {
+        let mut f = Fixture::new(2 << 30, nursery);
+        assert_eq!(f.heap.lock().nursery_size, nursery);
+        f.collect(Want::Major);
+        assert_eq!(f.heap.lock().nursery_size, nursery);
+    }
+}
+
+#[test]
 fn large_objects_are_reused_and_limited() {
     let mut f = Fixture::new(16 << 20, 1 << 20);
     f.roots = vec![0; 8];
