@@ -208,6 +208,9 @@ impl Thread {
         #[cfg(feature = "native")]
         self.adapt(self.pace.swap(false, SeqCst));
         self.runtime.world.poll(self);
+        if self.runtime.heap.is_crowded() {
+            self.collect(Want::Remembered);
+        }
         self.resumed();
     }
 
@@ -366,9 +369,14 @@ impl Thread {
         let was = unsafe {
             std::sync::atomic::AtomicU8::from_ptr((obj.0 as usize + jit::layout::LOG_BYTE as usize) as *mut u8).swap(LOGGED, Relaxed)
         };
-        if was != LOGGED {
-            // SAFETY: on the thread itself.
-            unsafe { (*self.remembered.get()).push(obj.0 as usize) };
+        if was == LOGGED {
+            return;
+        }
+        // SAFETY: on the thread itself; the borrow ends before the next call of this function.
+        let remembered = unsafe { &mut *self.remembered.get() };
+        remembered.push(obj.0 as usize);
+        if remembered.len() == tuning::REMEMBERED_CHUNK && self.runtime.heap.remember_all(remembered.drain(..)) {
+            self.poison();
         }
     }
 

@@ -221,7 +221,8 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     }
     // SAFETY: as above.
     let remembered = unsafe { thread.give_up_buffer() };
-    runtime.heap.remember_all(remembered);
+    // If that is much, a thread that has more to remember sees to it.
+    _ = runtime.heap.remember_all(remembered);
     runtime.world.unregister(&thread);
     // Once the program has ended no thread becomes Running again, so the main one leaves first, or it would keep the runtime for ever.
     if let Some(status) = status {

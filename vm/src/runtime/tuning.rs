@@ -26,6 +26,10 @@ pub const GRACE_SHARE: usize = 64;
 pub const MARK_STACK: usize = 128 << 10;
 /// Array elements marked before the rest of the array is put off.
 pub const MARK_CHUNK: usize = 256;
+/// Old objects that a thread remembers before it tells the heap of them.
+pub const REMEMBERED_CHUNK: usize = 1 << 10;
+/// What is remembered may take this share of the nursery; it is kept free for that.
+pub const REMEMBERED_SHARE: usize = 8;
 /// How far ahead remembered objects are fetched into the cache, in objects, and copies' references, in bytes.
 pub const PREFETCH_OBJECTS: usize = 16;
 pub const PREFETCH_BYTES: usize = 256;

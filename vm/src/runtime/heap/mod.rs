@@ -25,7 +25,7 @@ use large::LargeObjects;
 use object::*;
 use space::{PAGE, Space};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -66,6 +66,8 @@ pub enum Want {
     Nursery,
     /// Room for a large object of so many bytes.
     Large(usize),
+    /// Fewer remembered objects; nobody waits for memory.
+    Remembered,
     /// For stress and tests.
     Minor,
     Major,
@@ -88,6 +90,8 @@ pub struct Heap {
     options: HeapOptions,
     nursery_next: AtomicUsize,
     nursery_end: AtomicUsize,
+    /// So much is remembered that the next yield point should collect.
+    crowded: AtomicBool,
     inner: Mutex<Inner>,
     pub metrics: Arc<Metrics>,
     start: Instant,
@@ -180,6 +184,7 @@ impl Heap {
             options,
             nursery_next: AtomicUsize::new(nursery),
             nursery_end: AtomicUsize::new(nursery),
+            crowded: AtomicBool::new(false),
             inner: Mutex::new(inner),
             metrics,
             start: Instant::now(),
@@ -254,11 +259,12 @@ impl Heap {
         let begin = Instant::now();
         let mut inner = self.lock();
         inner.remembered.extend(remembered);
+        self.crowded.store(false, Relaxed);
         let before = self.used(&inner);
         let had_grace = std::mem::take(&mut inner.grace);
         let full = match want {
             Want::Major => true,
-            Want::Minor => false,
+            Want::Minor | Want::Remembered => false,
             Want::Nursery | Want::Large(_) if self.options.stress.is_some() => {
                 inner.next_is_major = !inner.next_is_major;
                 !inner.next_is_major || self.wants_major(&inner)
@@ -269,12 +275,13 @@ impl Heap {
         let mut major = full;
         self.run(&mut inner, full, large, roots);
         let mut fits = self.resize_nursery(&mut inner, large);
-        if !(full || fits && inner.large.has_room(large)) {
+        if !(full || fits && inner.large.has_room(large) || want == Want::Remembered) {
             major = true;
             self.run(&mut inner, true, large, roots);
             fits = self.resize_nursery(&mut inner, large);
         }
-        if inner.nursery_size == 0 {
+        // Where nobody waits for memory, nobody throws the error that goes with it.
+        if inner.nursery_size == 0 && (had_grace || want != Want::Remembered) {
             fits = self.grant_grace(&mut inner, had_grace, large);
         }
         // Large objects do not move: there may be bytes enough, and no range of addresses that is long enough.
@@ -315,9 +322,19 @@ impl Heap {
         }
     }
 
-    /// Takes over what an ending thread has remembered.
-    pub fn remember_all(&self, remembered: Vec<usize>) {
-        self.lock().remembered.extend(remembered);
+    /// Takes over what a thread has remembered; true if a collection should come soon.
+    pub fn remember_all(&self, remembered: impl IntoIterator<Item = usize>) -> bool {
+        let mut inner = self.lock();
+        inner.remembered.extend(remembered);
+        self.note_peak(&inner);
+        let crowded = self.remembers_much(&inner);
+        self.crowded.store(crowded, Relaxed);
+        crowded
+    }
+
+    /// Whether the next yield point should collect, with [`Want::Remembered`].
+    pub fn is_crowded(&self) -> bool {
+        self.crowded.load(Relaxed)
     }
 
     /// Whether the object may move.

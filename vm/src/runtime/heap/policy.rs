@@ -1,12 +1,16 @@
 //! How much memory everything may take, when to collect what, and how large the nursery is: the arithmetic of `--heap`.
 //!
 //! Counted are the nursery, survivors, the old generation, large objects (in pages), the tables and mark stack of a major collection, remembered objects, the error reserve and
-//! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables), so that a minor collection has room for all it may copy. When memory gets scarce
+//! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables and remembered objects), so that a minor collection has room for all it may copy. When memory gets scarce
 //! the nursery shrinks; below its smallest useful size memory is exhausted, the program gets its error, and the handler a little that was kept back.
 
 use super::{Heap, Inner, PAGE};
 use crate::runtime::tuning;
 use std::sync::atomic::Ordering::Relaxed;
+
+fn remembered_bytes(inner: &Inner) -> usize {
+    inner.remembered.capacity() * 8
+}
 
 impl Heap {
     /// Entries of the mark stack.
@@ -41,12 +45,8 @@ impl Heap {
     /// Bytes below the limit once everything but the nursery and the survivors is counted.
     pub(super) fn free(&self, inner: &Inner) -> usize {
         let old = self.old_bytes(inner);
-        let used = self.fixed(inner)
-            + old
-            + super::major::table_bytes(old)
-            + inner.large.bytes()
-            + inner.remembered.capacity() * 8
-            + inner.idle_survivors;
+        let used =
+            self.fixed(inner) + old + super::major::table_bytes(old) + inner.large.bytes() + remembered_bytes(inner) + inner.idle_survivors;
         inner.limit.saturating_sub(used)
     }
 
@@ -55,14 +55,19 @@ impl Heap {
         if inner.grace { 4 * PAGE } else { (self.options.max / 256).clamp(8 * PAGE, 1 << 20) }
     }
 
-    /// What a nursery of this size needs: itself, room to copy all of it, and that room's share of tables.
+    /// What a nursery of this size needs: itself, room to copy all of it, that room's share of tables, and what is remembered until the next collection.
     fn cost_of_nursery(size: usize) -> usize {
-        2 * size + super::major::table_bytes(size) + PAGE
+        2 * size + super::major::table_bytes(size) + size / tuning::REMEMBERED_SHARE + PAGE
+    }
+
+    /// Whether what is remembered takes so much that it might not stay below its share when it is doubled.
+    pub(super) fn remembers_much(&self, inner: &Inner) -> bool {
+        2 * remembered_bytes(inner) > inner.nursery_size / tuning::REMEMBERED_SHARE
     }
 
     fn nursery_for(&self, room: usize) -> usize {
         // The inverse of `cost_of_nursery`, rounded down.
-        let size = room.saturating_sub(2 * PAGE) / 33 * 16;
+        let size = room.saturating_sub(2 * PAGE) / 35 * 16;
         size.min(self.geometry.nursery_cap) & !(PAGE - 1)
     }
 

@@ -130,6 +130,34 @@ fn counters_add_up() {
 }
 
 #[test]
+fn stores_into_old_objects_bring_collections_before_they_take_much_memory() {
+    const NODES: usize = 200_000;
+    let options = RuntimeOptions { heap: Some(16 << 20), verify_heap: false, ..options() };
+    let outcome = run_with(options, vec![], |t| {
+        let scope = t.scope();
+        let (list, count) = build(t, &scope, NODES);
+        assert_eq!(count, NODES);
+        t.collect(Want::Major);
+        let before = t.metrics().minor_collections.get();
+        let at = scope.root(list.get());
+        while !at.get().is_null() {
+            view::store_ref(t, at.get(), NEXT, view::load_ref(at.get(), NEXT));
+            at.set(view::load_ref(at.get(), NEXT));
+            if t.ctx().yield_flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+                t.yield_slow();
+            }
+        }
+        let collections = t.metrics().minor_collections.get() - before;
+        assert!((2..NODES as u64 / 4096).contains(&collections), "{collections} collections");
+        assert_eq!(length(list.get()), NODES);
+        Ok(0)
+    });
+    assert_eq!(outcome.errors, "");
+    let peak = outcome.runtime.metrics.peak_bytes.get();
+    assert!(peak <= 16 << 20, "{peak} bytes");
+}
+
+#[test]
 fn impossible_options_are_errors() {
     let (module, _) = module();
     let module = std::sync::Arc::new(module);
