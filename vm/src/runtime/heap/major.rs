@@ -92,6 +92,9 @@ impl Heap {
             for obj in inner.large.all() {
                 for_each_ref(obj, desc(self.base, header(obj)), |slot| tables.update(slot));
             }
+            let live = live + 8 * tables.growth.len();
+            inner.dead_wood = new_top - g.old - live;
+            self.metrics.live_bytes.set((live + inner.large.bytes()) as u64);
             let slid = tables.slide(self.base);
             self.metrics.slid_bytes.add(slid as u64);
             self.poison_old(new_top, inner.old_top);

@@ -119,6 +119,8 @@ struct Inner {
     /// Touched bytes of the survivor space that is not in use, at most.
     idle_survivors: usize,
     old_top: usize,
+    /// Bytes of dead objects that the last major collection left where they were.
+    dead_wood: usize,
     large: LargeObjects,
     /// Old objects whose log byte is [`LOGGED`].
     remembered: Vec<usize>,
@@ -166,6 +168,7 @@ impl Heap {
             survivor_top: first,
             idle_survivors: 0,
             old_top: old,
+            dead_wood: 0,
             large: LargeObjects::new(geometry.large, geometry.large_end),
             remembered: Vec::new(),
             limit: 0,

@@ -36,10 +36,10 @@ impl Heap {
         inner.survivor_top - self.geometry.survivors[inner.survivor]
     }
 
-    /// Bytes of objects, nursery as far as it has been handed out.
+    /// Bytes of objects, nursery as far as it has been handed out, without what is known to be dead.
     pub(super) fn used(&self, inner: &Inner) -> usize {
         let nursery = self.nursery_next.load(Relaxed) - self.geometry.nursery;
-        nursery + self.survivor_bytes(inner) + self.old_bytes(inner) + inner.large.bytes()
+        nursery + self.survivor_bytes(inner) + self.old_bytes(inner) - inner.dead_wood + inner.large.bytes()
     }
 
     /// Bytes below the limit once everything but the nursery and the survivors is counted.
@@ -127,16 +127,15 @@ impl Heap {
     }
 
     /// How far a heap with so much in it may grow until the next major collection: far enough for the largest nursery.
-    pub(super) fn limit_for(&self, inner: &Inner, live: usize) -> usize {
-        let wished = live / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
+    pub(super) fn limit_for(&self, inner: &Inner, taken: usize) -> usize {
+        let wished = taken / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
         wished.max(tuning::FIRST_LIMIT).min(self.options.max)
     }
 
     /// After a major collection.
     pub(super) fn set_limit(&self, inner: &mut Inner, want: usize) {
-        let live = self.old_bytes(inner) + inner.large.bytes();
-        self.metrics.live_bytes.set(live as u64);
-        inner.limit = self.limit_for(inner, live + want);
+        let taken = self.old_bytes(inner) + inner.large.bytes();
+        inner.limit = self.limit_for(inner, taken + want);
         inner.free_after_major = self.free(inner);
     }
 

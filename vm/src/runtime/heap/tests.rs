@@ -405,6 +405,24 @@ fn large_objects_are_reused_and_limited() {
 }
 
 #[test]
+fn dead_objects_that_stay_are_not_told_as_live() {
+    let mut f = Fixture::new(64 << 20, 1 << 20);
+    f.heap.options.verify = false;
+    list(&mut f, 300_000);
+    f.roots[1] = f.alloc(WORDS, 5000).0;
+    let alone = f.alloc(NODE, 0);
+    f.roots[0] = alone.0;
+    f.collect(Want::Major);
+    let (live, used) = {
+        let inner = f.heap.lock();
+        assert!(inner.dead_wood > 0, "the list lay at the bottom");
+        (f.heap.metrics.live_bytes.get() as usize, f.heap.used(&inner))
+    };
+    assert_eq!(live, 32 + f.size(WORDS, 5000).next_multiple_of(PAGE));
+    assert_eq!(used, live);
+}
+
+#[test]
 fn large_arrays_remember_young_elements() {
     let mut f = Fixture::new(16 << 20, 1 << 20);
     let array = f.alloc(REFS, 5000);
