@@ -262,3 +262,24 @@ fun main() {
     assert!(full - idle <= 32 << 20, "{} KiB more than idle", (full - idle) >> 10);
     assert!(full - idle >= 24 << 20, "the program did not fill its heap");
 }
+
+#[test]
+fn each_collection_has_a_line_in_the_log() {
+    // Where the heap is nearly full, young collections do not make room enough, and full ones follow them at once.
+    let program = "class Node(let next: Node?)
+var hold: Node? = null
+fun main() {
+    try { while true { hold = Node(hold) } } catch (e: OutOfMemoryError) { hold = null }
+}
+";
+    let (code, _, errors) = finish(start("gc-log", &["--heap", "4m", "--gc-log", "--stats"], program));
+    assert_eq!(code, Some(0), "{errors}");
+    let numbers: Vec<&str> =
+        errors.lines().filter_map(|line| line.split_once("GC(")?.1.split_once(')')).map(|(number, _)| number).collect();
+    let counter = |name: &str| -> usize {
+        let line = errors.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert!(counter("gc.major ") > 1, "{errors}");
+    assert_eq!(numbers, (0..counter("gc.minor ") + counter("gc.major ")).map(|n| n.to_string()).collect::<Vec<_>>());
+}

@@ -27,7 +27,7 @@ use space::{PAGE, Space};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a heap is made with.
 #[derive(Clone, Debug)]
@@ -263,7 +263,6 @@ impl Heap {
         let mut inner = self.lock();
         inner.remembered.extend(remembered);
         self.crowded.store(false, Relaxed);
-        let before = self.used(&inner);
         let had_grace = std::mem::take(&mut inner.grace);
         let full = match want {
             Want::Major => true,
@@ -275,11 +274,9 @@ impl Heap {
             Want::Nursery | Want::Large(_) => self.wants_major(&inner),
         };
         let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
-        let mut major = full;
         self.run(&mut inner, full, large, roots);
         let mut fits = self.resize_nursery(&mut inner, large);
         if !(full || fits && inner.large.has_room(large) || want == Want::Remembered) {
-            major = true;
             self.run(&mut inner, true, large, roots);
             fits = self.resize_nursery(&mut inner, large);
         }
@@ -295,23 +292,11 @@ impl Heap {
         let nanos = begin.elapsed().as_nanos() as u64;
         self.metrics.gc_nanos.add(nanos);
         self.metrics.max_pause_nanos.raise_to(nanos);
-        if self.options.log {
-            let kind = if major { "Full" } else { "Young" };
-            let number = self.metrics.minor_collections.get() + self.metrics.major_collections.get() - 1;
-            let mib = |b: usize| b as f64 / (1 << 20) as f64;
-            let (at, after, limit) = (self.start.elapsed().as_secs_f64(), self.used(&inner), inner.limit);
-            let (before, after, limit, millis) = (mib(before), mib(after), mib(limit), nanos as f64 / 1e6);
-            // A closed stderr is no reason to stop.
-            _ = writeln!(
-                std::io::stderr(),
-                "[{at:.3}s][gc] GC({number}) Pause {kind} {before:.1}M->{after:.1}M({limit:.1}M) {millis:.3}ms"
-            );
-        }
         fits
     }
 
     fn run(&self, inner: &mut Inner, full: bool, want: usize, roots: &mut dyn Roots) {
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), self.used(inner));
         self.minor(inner, full, roots);
         self.metrics.minor_nanos.add(begin.elapsed().as_nanos() as u64);
         if full {
@@ -323,6 +308,19 @@ impl Heap {
         } else {
             self.metrics.minor_collections.add(1);
         }
+        if self.options.log {
+            self.log(inner, full, before, begin.elapsed());
+        }
+    }
+
+    /// The line of the collection that has just ended.
+    fn log(&self, inner: &Inner, full: bool, before: usize, time: Duration) {
+        let kind = if full { "Full" } else { "Young" };
+        let number = self.metrics.minor_collections.get() + self.metrics.major_collections.get() - 1;
+        let [before, after, limit] = [before, self.used(inner), inner.limit].map(|b| b as f64 / (1 << 20) as f64);
+        let (at, millis) = (self.start.elapsed().as_secs_f64(), time.as_secs_f64() * 1e3);
+        // A closed stderr is no reason to stop.
+        _ = writeln!(std::io::stderr(), "[{at:.3}s][gc] GC({number}) Pause {kind} {before:.1}M->{after:.1}M({limit:.1}M) {millis:.3}ms");
     }
 
     /// Takes over what a thread has remembered; true if a collection should come soon.
