@@ -283,3 +283,30 @@ fun main() {
     assert!(counter("gc.major ") > 1, "{errors}");
     assert_eq!(numbers, (0..counter("gc.minor ") + counter("gc.major ")).map(|n| n.to_string()).collect::<Vec<_>>());
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_that_the_system_refuses_are_not_counted() {
+    let program = "fun main() {
+    let threads = List<Thread<Int>>()
+    for i in 1..20 {
+        try { threads.add(spawn(() => {
+            sleep(100)
+            return i
+        })) } catch (e: StateError) { }
+    }
+    for t in threads { t.join() }
+    println(\"${threads.size()}\")
+}
+";
+    let path = std::env::temp_dir().join(format!("vm-ending-{}-refused.lang", std::process::id()));
+    std::fs::write(&path, program).unwrap();
+    // Room for some stacks of 1 GiB in 6 of address space.
+    let command = format!("ulimit -v 6000000; exec \"$0\" run --tier interp --heap 16m --stack 1g --stats \"{}\"", path.display());
+    let output = Command::new("sh").args(["-c", &command, env!("CARGO_BIN_EXE_vm")]).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let started: usize = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap_or_else(|_| panic!("{errors}"));
+    assert!((1..20).contains(&started), "{started} threads");
+    let counted = errors.lines().find_map(|line| line.strip_prefix("threads.started")?.split_whitespace().next()).unwrap();
+    assert_eq!(counted, (started + 1).to_string());
+}

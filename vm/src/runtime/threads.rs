@@ -179,7 +179,6 @@ impl Runtime {
 /// An OS thread for a registered program thread. On failure the thread is given back.
 fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<(), (std::io::Error, Box<Thread>)> {
     let runtime = thread.runtime.clone();
-    thread.metrics().threads.add(1);
     let stack = usize::try_from(stack).unwrap_or(usize::MAX).min(isize::MAX as usize / 2) + tuning::STACK_SLACK;
     // The closure is dropped if the OS has no thread; the box must survive that.
     let slot = Arc::new(Mutex::new(Some(thread)));
@@ -190,6 +189,7 @@ fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<()
     };
     match std::thread::Builder::new().name(name).stack_size(stack).spawn(run) {
         Ok(handle) => {
+            runtime.metrics.threads.add(1);
             runtime.threads.os.lock().unwrap_or_else(|e| e.into_inner()).keep(handle);
             Ok(())
         }
