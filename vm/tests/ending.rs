@@ -310,3 +310,56 @@ fn threads_that_the_system_refuses_are_not_counted() {
     let counted = errors.lines().find_map(|line| line.strip_prefix("threads.started")?.split_whitespace().next()).unwrap();
     assert_eq!(counted, (started + 1).to_string());
 }
+
+#[test]
+fn a_map_is_whole_after_memory_ran_out_while_it_was_cleared() {
+    // So that memory runs out at one allocation of `clear` or another.
+    let program = "class Node(let next: Node?)
+
+var hold: Node? = null
+
+fun more(n: Int) {
+    for i in 1..n { hold = Node(hold) }
+}
+
+fun filled(): Map<Int, Int> {
+    let map = Map<Int, Int>()
+    for i in 1..8 { map[i] = i }
+    return map
+}
+
+fun isWhole(map: Map<Int, Int>): Bool {
+    if map.size() != map.keys().size() || map.size() == 8 && map[5] != 5 { return false }
+    for i in 1..100 { map[i] = -i }
+    return map.size() == 100 && map[5] == -5
+}
+
+fun main() {
+    var thrown = 0
+    var broken = 0
+    for round in 1..30 {
+        let maps = tabulate(1000, i => filled())
+        var clearing: Map<Int, Int>? = null
+        try {
+            try {
+                while true { more(1) }
+            } catch (e: OutOfMemoryError) { }
+            for map in maps {
+                clearing = null
+                more(round)
+                clearing = map
+                map.clear()
+            }
+        } catch (e: OutOfMemoryError) { }
+        hold = null
+        if clearing != null {
+            thrown += 1
+            if !isWhole(clearing) { broken += 1 }
+        }
+    }
+    println(\"${thrown > 0} ${broken}\")
+}
+";
+    let (code, out, errors) = finish(start("clear", &["--heap", "2m"], program));
+    assert_eq!((code, out.as_str(), errors.as_str()), (Some(0), "true 0\n", ""));
+}
