@@ -363,3 +363,36 @@ fun main() {
     let (code, out, errors) = finish(start("clear", &["--heap", "2m"], program));
     assert_eq!((code, out.as_str(), errors.as_str()), (Some(0), "true 0\n", ""));
 }
+
+#[test]
+fn what_is_not_needed_any_more_takes_no_memory_in_any_tier() {
+    // One list fits in the heap, two do not: neither temporaries, nor arguments, nor variables keep the one before.
+    let program = "class Node(let next: Node?)
+fun build(n: Int): Node? {
+    var list: Node? = null
+    for i in 1..n { list = Node(list) }
+    return list
+}
+fun size(list: Node?): Int {
+    var count = 0
+    var node = list
+    while node != null {
+        count += 1
+        node = node.next
+    }
+    return count
+}
+fun drop(list: Node?): Int = size(build(size(list)))
+fun main() {
+    println(size(build(300_000)))
+    println(drop(build(300_000)))
+    let list = build(300_000)
+    println(size(list))
+    println(size(build(300_000)))
+}
+";
+    for tier in ["interp", "baseline", "opt", "adaptive"].iter().filter(|&&tier| cfg!(feature = "native") || tier == "interp") {
+        let (code, out, errors) = finish(start(&format!("dead-{tier}"), &["--tier", tier, "--heap", "8m"], program));
+        assert_eq!((code, out.as_str(), errors.as_str()), (Some(0), "300000\n300000\n300000\n300000\n", ""), "{tier}");
+    }
+}

@@ -83,6 +83,9 @@ pub(super) struct Edge {
     pub moves: (u32, u32),
 }
 
+/// Where a frame stands whose code has not begun. No instruction is run there.
+pub(super) const ENTRY: u32 = 0;
+
 #[derive(Debug, Default)]
 pub(super) struct FuncCode {
     pub code: Vec<Instr>,
@@ -97,11 +100,21 @@ pub(super) struct FuncCode {
     pub handlers: Vec<(u32, u32)>,
     /// Slots of the parameters.
     pub params: Vec<Reg>,
-    /// Slots `0 .. ref_slots` hold references, the others never.
-    pub ref_slots: u32,
+    /// Where the collector may run: the instruction, and where in `live` the slots end of those references that are needed afterwards, and for which it looks. Sorted.
+    pub safepoints: Vec<(u32, u32)>,
+    pub live: Vec<Reg>,
     pub slots: u32,
     /// Where an error is put for its handler's moves.
     pub error_slot: Reg,
+}
+
+impl FuncCode {
+    /// The slots of the references that are needed after an instruction.
+    pub fn live_at(&self, pc: u32) -> &[Reg] {
+        let Ok(i) = self.safepoints.binary_search_by_key(&pc, |s| s.0) else { return &[] };
+        let start = i.checked_sub(1).map_or(0, |before| self.safepoints[before].1);
+        &self.live[start as usize..self.safepoints[i].1 as usize]
+    }
 }
 
 /// The whole program, prepared.

@@ -1,10 +1,12 @@
 //! From a module to what the interpreter runs. In: a verified [`Module`] and its [`Layout`]. Out: [`Code`].
 //!
-//! Every value gets a slot of its own, references first, so that the roots of a frame are its first slots. The last two slots of a frame belong to no value: one breaks circles among an edge's moves,
+//! Every value gets a slot of its own, but for those that are another one checked. The last two slots of a frame belong to no value: one breaks circles among an edge's moves,
 //! the other carries a `Try`'s result or error to its edge's moves.
 
 use super::code::*;
 use super::moves::{Move, sequence};
+use crate::ir::dominators::preorder;
+use crate::ir::liveness::{Liveness, Point};
 use crate::ir::*;
 use crate::layout::Layout;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -28,6 +30,7 @@ struct Translator<'a> {
     layout: &'a Layout,
     func: &'a Function,
     slot: SecondaryMap<Value, Reg>,
+    live: Liveness,
     out: FuncCode,
     block_pc: SecondaryMap<Block, u32>,
     /// Targets of the edges in `out.edges`, to be resolved when all blocks have their place.
@@ -38,21 +41,27 @@ struct Translator<'a> {
 
 impl<'a> Translator<'a> {
     fn new(module: &'a Module, layout: &'a Layout, func: &'a Function) -> Self {
-        let mut values: Vec<Value> = Vec::new();
-        for data in func.layout.iter().map(|&b| &func.blocks[b]) {
-            values.extend(&data.params);
-            values.extend(data.insts.iter().filter_map(|&i| func.insts[i].result));
-        }
-        let (refs, others): (Vec<Value>, Vec<Value>) = values.into_iter().partition(|&v| func.values[v] == Ty::Ref);
+        let order = if func.layout.is_empty() { Vec::new() } else { preorder(func) };
+        let live = Liveness::new(func, &order);
         let mut slot = SecondaryMap::with_default(NO_REG);
-        refs.iter().chain(&others).enumerate().for_each(|(i, &v)| slot[v] = i as Reg);
-        let count = (refs.len() + others.len()) as u32;
-        let out = FuncCode { ref_slots: refs.len() as u32, slots: count + 2, error_slot: count + 1, ..FuncCode::default() };
-        let out = FuncCode { inlined: func.inlined.clone(), ..out };
-        Translator { module, layout, func, slot, out, block_pc: SecondaryMap::new(), targets: Vec::new(), scratch: count }
+        let mut count = 0;
+        for data in func.layout.iter().map(|&b| &func.blocks[b]) {
+            let results = data.insts.iter().filter_map(|&i| func.insts[i].result);
+            for value in data.params.iter().copied().chain(results).filter(|&v| live.root(v) == v) {
+                slot[value] = count;
+                count += 1;
+            }
+        }
+        for value in func.values.keys() {
+            slot[value] = slot[live.root(value)];
+        }
+        let out = FuncCode { slots: count + 2, error_slot: count + 1, inlined: func.inlined.clone(), ..FuncCode::default() };
+        Translator { module, layout, func, slot, live, out, block_pc: SecondaryMap::new(), targets: Vec::new(), scratch: count }
     }
 
     fn run(mut self) -> FuncCode {
+        self.safepoint(Point::Entry);
+        self.push(Instr::Unreachable, self.func.loc);
         let Some(&entry) = self.func.layout.first() else {
             self.push(Instr::Unreachable, self.func.loc);
             return self.out;
@@ -62,20 +71,32 @@ impl<'a> Translator<'a> {
             self.block_pc[block] = self.pc();
             let data = &self.func.blocks[block];
             // The host is told of calls that are made, not of those that were inlined.
-            for inst in data.insts.iter().map(|&i| &self.func.insts[i]).filter(|i| i.op != Op::Probe) {
+            for (&id, inst) in data.insts.iter().map(|i| (i, &self.func.insts[*i])).filter(|(_, inst)| inst.op != Op::Probe) {
                 let dst = inst.result.map_or(NO_REG, |v| self.slot[v]);
+                self.safepoint(Point::Inst(id));
                 self.op(&inst.op, dst, inst.loc);
             }
+            self.safepoint(Point::Try(block));
             self.terminator(data.terminator.as_ref().expect("blocks are terminated"), data.terminator_loc);
         }
         for (edge, &target) in self.out.edges.iter_mut().zip(&self.targets) {
             edge.pc = self.block_pc[target];
         }
+        self.out.locs[ENTRY as usize] = self.out.locs[ENTRY as usize + 1];
         self.out
     }
 
     fn pc(&self) -> u32 {
         self.out.code.len() as u32
+    }
+
+    /// The next instruction is at this point, if the collector may run there.
+    fn safepoint(&mut self, point: Point) {
+        let live = self.live.at(point);
+        if !live.is_empty() {
+            self.out.live.extend(live.iter().map(|&v| self.slot[v]));
+            self.out.safepoints.push((self.pc(), self.out.live.len() as u32));
+        }
     }
 
     fn push(&mut self, instr: Instr, loc: Loc) {

@@ -146,12 +146,11 @@ impl<H: Host + ?Sized> Run<'_, H> {
                 self.stack.push(Frame { func: call.func, base: call.base, pc: pc as u32, dst: call.dst });
                 self.host.call(call.site, call.func);
                 load_frame!();
-                regs[..func.ref_slots as usize].iter().for_each(|slot| slot.set(0));
                 for (&param, &arg) in func.params.iter().zip(&call.args) {
                     set!(param, arg);
                 }
                 if self.host.context().stack_limit.load(Ordering::Relaxed) == u64::MAX {
-                    self.stack.pc.set(0);
+                    self.stack.pc.set(ENTRY);
                     if let Err(Thrown) = self.host.yield_point() {
                         // The callee has not begun: the call throws.
                         self.stack.pop();
@@ -159,7 +158,7 @@ impl<H: Host + ?Sized> Run<'_, H> {
                         unwind!();
                     }
                 }
-                pc = 0;
+                pc = ENTRY as usize + 1;
             }};
         }
         macro_rules! call {

@@ -1,6 +1,6 @@
 //! The interpreter's stack: frames and their slots, in memory that the collector and the stack walker can read while the thread stands at a safepoint.
 //!
-//! A frame's slots lie in one piece, references first. All access goes through shared references and cells, so the runtime may look at (and update) the slots while the interpreter is inside a call to it.
+//! A frame's slots lie in one piece. All access goes through shared references and cells, so the runtime may look at (and update) the slots while the interpreter is inside a call to it.
 //! Invariant: while the interpreter is outside its loop, `pc` is the innermost frame's instruction, and every other frame's is its call.
 
 use super::code::{Code, FuncCode, Reg};
@@ -44,16 +44,18 @@ impl Stack {
         Stack { code, slots, frames: RefCell::new(Vec::new()), pc: Cell::new(0), limit }
     }
 
-    /// Calls `f` on every reference of every frame, nulls included, which it may replace.
+    /// Calls `f` on every reference that a frame still needs, nulls included, which it may replace.
     pub fn for_each_root(&self, mut f: impl FnMut(&mut u64)) {
         let slots = self.slots.borrow();
-        for frame in self.frames.borrow().iter() {
-            let base = frame.base as usize;
-            for slot in &slots[base..base + self.func(frame.func).ref_slots as usize] {
+        let mut pc = self.pc.get();
+        for frame in self.frames.borrow().iter().rev() {
+            for &reg in self.func(frame.func).live_at(pc) {
+                let slot = &slots[(frame.base + reg) as usize];
                 let mut value = slot.get();
                 f(&mut value);
                 slot.set(value);
             }
+            pc = frame.pc;
         }
     }
 

@@ -7,6 +7,7 @@ pub mod dominators;
 pub mod entities;
 pub mod eval;
 pub mod inst;
+pub mod liveness;
 mod mnemonic;
 pub mod module;
 pub mod parser;

@@ -5,7 +5,7 @@
 //! A check and the access may have operations between them that neither fail nor can be seen. Invariant: checks that fail together are reported as if each had been made where it stands, the first one first: an access
 //! takes over a check only if no later check is made before that access.
 
-use super::liveness::Liveness;
+use crate::ir::liveness::Liveness;
 use crate::ir::{Block, Function, Inst, Loc, Null, Op, Value};
 use cranelift_entity::EntitySet;
 use std::collections::{HashMap, HashSet};

@@ -3,7 +3,7 @@
 //! In: a function and where the program's parts lie. Out: CLIF, and the [`Site`]s that its source locations index.
 //!
 //! Invariants:
-//! - Every reference that is live where the collector may run stands in a stack slot then (`refs`, `liveness`). Addresses derived from references are computed where they are used.
+//! - Every reference that is live where the collector may run stands in a stack slot then (`refs`, `ir::liveness`). Addresses derived from references are computed where they are used.
 //!   Cranelift's optimizer may share and move these, but not over a safepoint: behind it the reference is another CLIF value (loaded from its slot, or a block's parameter where ways with and without a stop meet), so an address
 //!   computed from the old one is no equal of one computed from the new. Slots keep it apart from calls, because a call is a fence to it: it forwards no store over one and drops none before one.
 //! - Accesses to memory, calls and traps keep their order: only pure operations move, and no access is marked as movable.
@@ -16,7 +16,6 @@ mod arith;
 mod calls;
 mod checks;
 mod free_checks;
-mod liveness;
 mod objects;
 mod osr;
 mod refs;
@@ -31,6 +30,7 @@ use super::stubs::Stub;
 use super::tables::SiteKind;
 use super::trap::TrapKind;
 use crate::context::offset;
+use crate::ir::liveness::{Liveness, Point};
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Start, Terminator, Ty, TypeDesc};
 use crate::layout::Layout;
@@ -43,7 +43,6 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use free_checks::FreeChecks;
-use liveness::{Liveness, Point};
 use refs::Refs;
 use std::collections::HashMap;
 

@@ -9,8 +9,8 @@
 //! Invariants: at the start of every block of the IR all live references are in variables. A slot that holds a reference keeps it until the block's end, unless the reference is dead.
 
 use super::Translator;
-use super::liveness::Point;
 use crate::ir;
+use crate::ir::liveness::Point;
 use cranelift_codegen::ir::{Inst, InstBuilder, StackSlot, StackSlotData, StackSlotKind, UserStackMapEntry, Value, types};
 use cranelift_frontend::Variable;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! Which references are live where the collector may run.
+//! Which references are live where the collector may run. All tiers ask it, so that memory lasts as long in each.
 //!
 //! In: a function and its reachable blocks. Out: for each safepoint the references that are needed after it, for each block those needed at its start.
 //!
 //! Constants (null, literals) are left out: they do not move. Results of `null_check` and `check_cast` are their operand. Values that never leave their block cost no space in the sets, which are dense.
 
-use crate::ir::{Block, Function, Inst, InstData, Op, Terminator, Ty, Value};
+use super::{Block, Function, Inst, InstData, Op, Terminator, Ty, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::{BTreeSet, HashMap};
