@@ -70,7 +70,7 @@ impl<'a> Conditions<'a> {
         for &block in facts.dominators.preorder() {
             let mut found: Vec<(Place, Constraint)> = Vec::new();
             if let Some((pred, edge)) = this.only_entry(block) {
-                this.edge_says(pred, edge, &mut |c| found.push((Place::start(block), c)));
+                this.entry_says(pred, edge, &mut |c| found.push((Place::start(block), c)));
             }
             for (i, &inst) in facts.func.blocks[block].insts.iter().enumerate() {
                 let InstData { op, result, .. } = &facts.func.insts[inst];
@@ -144,7 +144,18 @@ impl<'a> Conditions<'a> {
         found
     }
 
-    /// What holds where control takes an edge.
+    /// What holds where the one edge that leads to a block has been taken: of the result of a [`Terminator::Try`], too.
+    fn entry_says(&self, block: Block, edge: usize, say: &mut impl FnMut(Constraint)) {
+        let (Some(Terminator::Try { op, normal, .. }), 0) = (&self.facts.func.blocks[block].terminator, edge) else {
+            return self.edge_says(block, edge, say);
+        };
+        let params = &self.facts.func.blocks[normal.block].params;
+        let result = if params.len() > normal.args.len() { params.first().copied() } else { None };
+        // Where others lead to the block too, the parameter is not this operation's result alone.
+        self.op_says(op, result.filter(|_| self.facts.preds[normal.block].len() == 1), say);
+    }
+
+    /// What holds where control takes an edge. Of the parameters of the block that it leads to nothing is said: on the edge they still are what they were on an earlier visit.
     pub fn edge_says(&self, block: Block, edge: usize, say: &mut impl FnMut(Constraint)) {
         match self.facts.func.blocks[block].terminator.as_ref().expect("a finished block") {
             Terminator::Branch { cond, then, els } if then.block != els.block || then.args != els.args => {
@@ -154,13 +165,7 @@ impl<'a> Conditions<'a> {
                 self.say(Term::Value(*index), Term::Zero, edge as i128, None, say);
                 self.say(Term::Zero, Term::Value(*index), -(edge as i128), None, say);
             }
-            Terminator::Try { op, normal, .. } if edge == 0 => {
-                let params = &self.facts.func.blocks[normal.block].params;
-                let result = if params.len() > normal.args.len() { params.first().copied() } else { None };
-                // Where others lead to the block too, the parameter is not this operation's result alone.
-                let result = result.filter(|_| self.facts.preds[normal.block].len() == 1);
-                self.op_says(op, result, say);
-            }
+            Terminator::Try { op, .. } if edge == 0 => self.op_says(op, None, say),
             _ => {}
         }
     }
