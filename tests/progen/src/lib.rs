@@ -1,22 +1,33 @@
 //! Random programs in the language, to find out whether all tiers run them alike.
 //!
 //! In: a seed, or bytes of a fuzzer ([`Choices`]). Out: the text of a well-typed program that ends by itself and prints what it computes, checksums and caught errors included; the same choices give the same text.
-//! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds (loops over them at the limits of `Int`: `kernels.rs`), text, collections,
-//! locks, threads, recursion to the end of the stack. [`shrink`] makes a program that shows a difference smaller.
+//! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds, text, collections,
+//! locks, threads, recursion to the end of the stack; where errors come from, exit codes, errors that nothing catches. [`shrink`] makes a program that shows a difference smaller.
+//! What chance alone seldom puts together has a part of its own, which some programs have: loops over arrays at the limits of `Int` (`kernels.rs`), objects that need not be (`objects.rs`), places that may be one (`memory.rs`), floats (`floats.rs`),
+//! integers that can be simplified (`ints.rs`), many ways to choose from (`choosing.rs`), fields read before they have a value (`promises.rs`), calls with several targets (`calls.rs`), texts (`texts.rs`).
 //!
 //! Invariants of the generated text:
 //! - It ends: loops are bounded by small constants, by collections that do not grow past 50 elements, or by `break`; every function and block closure takes from a global store of fuel and throws when that is used up.
-//! - It is deterministic: no identity hashes, clocks or stack depths are printed, no text or collection grows without bound; what threads print does not depend on their order.
+//! - It is deterministic: no identity hashes, clocks or stack depths (stack traces of overflows included) are printed, no text or collection grows without bound; what threads print does not depend on their order.
 
+mod calls;
 mod choices;
+mod choosing;
 mod classes;
 mod expr;
+mod floats;
+mod ints;
 mod kernels;
+mod memory;
+mod objects;
+mod part;
 mod program;
+mod promises;
 mod scope;
 mod shrink;
 mod stmt;
 mod templates;
+mod texts;
 mod ty;
 
 pub use choices::Choices;
@@ -74,6 +85,22 @@ mod tests {
             "=== ",
             "maybe<",
             "for e",
+            "stackTrace()",
+            "fail(trail",
+            "fun main(): Int",
+            "while l1",
+            "throw Lost(",
+            "f.other = ",
+            ".copyInto(",
+            "s.rows[",
+            ".toBits()",
+            ".fromBits(",
+            "Float.NAN",
+            " >>> 65",
+            "Limit.FAR",
+            "first.look(",
+            "Holder<Shape>",
+            "u.substring(",
         ];
         let missing: Vec<_> = constructs.iter().filter(|c| !all.contains(**c)).collect();
         assert!(missing.is_empty(), "{missing:?}");

@@ -1,10 +1,18 @@
 //! A whole program: prelude, globals, interfaces, classes, functions, `main`.
 
+use crate::calls::calls;
 use crate::choices::Choices;
+use crate::choosing::choosing;
 use crate::classes::{ClassInfo, InterfaceInfo};
+use crate::floats::floats;
+use crate::ints::ints;
 use crate::kernels::kernels;
+use crate::memory::memory;
+use crate::objects::objects;
+use crate::promises::promises;
 use crate::scope::{Scope, Var};
 use crate::templates::{EXTRAS, PRELUDE};
+use crate::texts::texts;
 use crate::ty::{Ty, array, fun, list, opt};
 
 /// A function that may be called from later ones.
@@ -13,6 +21,16 @@ pub struct FunInfo {
     pub name: String,
     pub params: Vec<Ty>,
     pub ret: Option<Ty>,
+}
+
+/// How `main` ends. (Not by `exit`: in the process of a test its thread would never go.)
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Returns,
+    /// With a code.
+    Code,
+    /// By an error that nothing catches.
+    Error,
 }
 
 pub struct Generator<'a> {
@@ -28,6 +46,21 @@ pub struct Generator<'a> {
     pub funs: Vec<FunInfo>,
     pub globals: Vec<Var>,
 }
+
+/// A part about one subject: of how many programs in 100 it is part, its name, and what writes it.
+type Part = (usize, &'static str, fn(&mut Choices<'_>, &str) -> String);
+
+const PARTS: &[Part] = &[
+    (50, "kernel", kernels),
+    (20, "objects", objects),
+    (20, "memory", memory),
+    (20, "floats", floats),
+    (20, "ints", ints),
+    (20, "choosing", choosing),
+    (20, "promises", promises),
+    (20, "calls", calls),
+    (20, "texts", texts),
+];
 
 impl<'a> Generator<'a> {
     pub fn new(choices: Choices<'a>) -> Self {
@@ -46,16 +79,20 @@ impl<'a> Generator<'a> {
 
     pub fn program(mut self) -> String {
         self.out.push_str(PRELUDE);
+        let traces = self.choices.chance(50);
+        self.line(format!("\nlet TRACES = {traces}"));
         let extras: Vec<_> = EXTRAS.iter().filter(|_| self.choices.chance(25)).collect();
         for (name, text) in &extras {
             self.line("");
             self.out.push_str(text);
             self.funs.push(FunInfo { name: name.to_string(), params: vec![Ty::Int], ret: Some(Ty::Int) });
         }
-        if self.choices.chance(50) {
-            let text = kernels(&mut self.choices, "kernel");
-            self.out.push_str(&text);
-            self.funs.push(FunInfo { name: "kernel".into(), params: vec![Ty::Int], ret: Some(Ty::Int) });
+        for &(percent, name, part) in PARTS {
+            if self.choices.chance(percent) {
+                let text = part(&mut self.choices, name);
+                self.out.push_str(&text);
+                self.funs.push(FunInfo { name: name.into(), params: vec![Ty::Int], ret: Some(Ty::Int) });
+            }
         }
         // Those run long or print: they are called from `main` only.
         let from_main: Vec<FunInfo> = std::mem::take(&mut self.funs);
@@ -250,7 +287,8 @@ impl<'a> Generator<'a> {
     }
 
     fn main(&mut self, from_main: &[FunInfo]) {
-        self.open("fun main() {");
+        let end = *self.choices.pick(&[End::Returns, End::Returns, End::Returns, End::Code, End::Error]);
+        self.open(if end == End::Code { "fun main(): Int {" } else { "fun main() {" });
         let mut scope = self.scope(None);
         scope.may_return = false;
         self.line("fuel = 2000");
@@ -275,6 +313,11 @@ impl<'a> Generator<'a> {
             self.print_value(&v.name, &v.ty);
         }
         self.line("println(\"trail ${trail}\")");
+        match end {
+            End::Returns => {}
+            End::Code => self.line("return trail & 63"),
+            End::Error => self.line("fail(trail & 7)"),
+        }
         self.close("}");
     }
 

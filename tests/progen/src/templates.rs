@@ -1,6 +1,6 @@
 //! Parts that are the same in all programs that have them: the accounting that makes programs end, and generic classes and functions whose use is random.
 
-/// What every program needs.
+/// What every program needs, besides a constant `TRACES`: whether reports of errors show where they come from.
 pub const PRELUDE: &str = "\
 var fuel = 0
 var trail = 17
@@ -44,6 +44,8 @@ fun report(error: Error) {
     } else {
         println(\"caught ${className(error)} ${error.message}\")
     }
+    // How deep the stack is, is a tier's own matter.
+    if TRACES && !(error is StackOverflowError) { print(error.stackTrace()) }
 }
 
 class Cell<T>(var value: T) {
