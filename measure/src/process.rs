@@ -69,10 +69,7 @@ fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 #[cfg(unix)]
 fn wait(child: &mut Child, observer: &dyn Observer) -> io::Result<(ExitStatus, Option<Usage>)> {
     use std::os::unix::process::ExitStatusExt;
-    // SAFETY: as for `rusage` below.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a pointer to a live local; the child stays to be waited for.
-    repeat(|| unsafe { libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT) })?;
+    see(child.id(), libc::WEXITED)?;
     observer.ended();
     let mut status = 0;
     // SAFETY: `rusage` is plain data for which all zeros is valid.
@@ -82,6 +79,15 @@ fn wait(child: &mut Child, observer: &dyn Observer) -> io::Result<(ExitStatus, O
     let time = |t: libc::timeval| Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64);
     let usage = Usage { user: time(usage.ru_utime), system: time(usage.ru_stime), max_rss_kib: usage.ru_maxrss };
     Ok((ExitStatus::from_raw(status), Some(usage)))
+}
+
+/// Waits until a child of this process is in one of these states, in which others can see it, too: it stays to be waited for.
+#[cfg(unix)]
+pub(crate) fn see(child: u32, states: libc::c_int) -> io::Result<()> {
+    // SAFETY: `siginfo_t` is plain data for which all zeros is valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a pointer to a live local.
+    repeat(|| unsafe { libc::waitid(libc::P_PID, child, &mut info, states | libc::WNOWAIT) })
 }
 
 /// A call of the system, until no signal has interrupted it.

@@ -6,7 +6,7 @@
 
 use crate::clock::{Slices, monotonic};
 use crate::counters::{self, Counts};
-use crate::process::{Observer, Run};
+use crate::process::{self, Observer, Run};
 use std::cell::OnceCell;
 use std::io;
 use std::process::Command;
@@ -93,7 +93,7 @@ impl Turns {
             children =
                 if is_alone { self.wait(children, |children| children[at] == Child::Ended) } else { self.one_slice(children, at, slice) };
             if children[at] != Child::Ended {
-                signal(id, libc::SIGSTOP);
+                stop(id);
             }
             slices[at].push(begun..now());
         }
@@ -149,7 +149,7 @@ impl Drop for Turn<'_> {
 
 impl Observer for Turn<'_> {
     fn started(&self, id: u32) {
-        signal(id as i32, libc::SIGSTOP);
+        stop(id as i32);
         self.stopped.get_or_init(now);
         self.turns.set(self.at, Child::Alive(id as i32));
     }
@@ -167,6 +167,15 @@ fn now() -> u64 {
 fn signal(child: i32, signal: i32) {
     // SAFETY: a call without memory. It fails for a child that has ended meanwhile, which needs none.
     unsafe { libc::kill(child, signal) };
+}
+
+/// The same; and waits until it has stopped, or ended.
+///
+/// A signal takes effect when its threads next come by the system, perhaps much later where others have the processors. What they do until then is done in this turn.
+fn stop(child: i32) {
+    signal(child, libc::SIGSTOP);
+    // It fails for what is no child, which does nothing that would have to be waited for.
+    let _ = process::see(child as u32, libc::WSTOPPED | libc::WEXITED);
 }
 
 /// The child is killed when the thread that starts it ends, as it does with this process.
@@ -225,6 +234,27 @@ mod tests {
         let lines: Vec<&str> = lines.lines().collect();
         assert_eq!(lines.len(), 40);
         lines.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    }
+
+    /// The state of a process, as the system tells it.
+    fn state(child: u32) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
+    }
+
+    #[test]
+    fn who_was_stopped_stands_still() {
+        let mut child = shell("while :; do :; done").spawn().unwrap();
+        for _ in 0..50 {
+            signal(child.id() as i32, libc::SIGCONT);
+            std::thread::sleep(Duration::from_micros(200));
+            stop(child.id() as i32);
+            assert_eq!(state(child.id()), 'T');
+        }
+        signal(child.id() as i32, libc::SIGKILL);
+        stop(child.id() as i32);
+        assert_eq!(state(child.id()), 'Z', "it has ended, and nobody has taken its status");
+        assert!(!child.wait().unwrap().success());
     }
 
     #[test]

@@ -46,7 +46,8 @@ impl WarmUp {
         if count == 0 {
             return WarmUp::default();
         }
-        let median = |at: usize| stats::spread(samples.iter().map(|sample| sample.iterations[at].wall).collect()).median;
+        // What is too short for the clock is not slow.
+        let median = |at: usize| median(samples.iter().filter_map(|sample| sample.iterations[at].wall)).unwrap_or(0.0);
         let curve: Vec<f64> = (0..count).map(median).collect();
         let (before, tail) = curve.split_at(count / 2);
         let steady = stats::spread(tail.to_vec()).median;
@@ -55,10 +56,16 @@ impl WarmUp {
     }
 }
 
-/// What a part of a run took. `None` where the system does not tell.
+/// `None` of nothing.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| stats::spread(values).median)
+}
+
+/// What a part of a run took. `None` where the system does not tell, and in a steady state of which not each iteration has a time.
 pub fn seconds(sample: &Sample, phase: Phase, time: Time, warm_up: WarmUp) -> Option<f64> {
     let of = |times: &Times| match time {
-        Time::Wall => Some(times.wall),
+        Time::Wall => times.wall,
         Time::Cpu => times.cpu,
     };
     match phase {
@@ -66,7 +73,7 @@ pub fn seconds(sample: &Sample, phase: Phase, time: Time, warm_up: WarmUp) -> Op
         Phase::First => sample.iterations.first().and_then(of),
         Phase::Steady => {
             let steady: Option<Vec<f64>> = sample.iterations.get(warm_up.iterations..)?.iter().map(of).collect();
-            steady.filter(|steady| !steady.is_empty()).map(|steady| stats::spread(steady).median)
+            steady.and_then(|steady| median(steady.into_iter()))
         }
     }
 }
@@ -76,8 +83,8 @@ mod tests {
     use super::*;
 
     fn sample(walls: &[f64]) -> Sample {
-        let iterations = walls.iter().map(|&wall| Times { wall, cpu: Some(2.0 * wall) }).collect();
-        Sample { iterations, process: Times { wall: 100.0, cpu: None }, ..Sample::default() }
+        let iterations = walls.iter().map(|&wall| Times { wall: Some(wall), cpu: Some(2.0 * wall) }).collect();
+        Sample { iterations, process: Times { wall: Some(100.0), cpu: None }, ..Sample::default() }
     }
 
     #[test]
@@ -95,6 +102,16 @@ mod tests {
         let disturbed = [3.0, 1.0, 7.0, 1.0, 1.0, 1.0];
         let warm_up = WarmUp::of(&[sample(&quiet), sample(&disturbed), sample(&quiet)]);
         assert_eq!(warm_up, WarmUp { iterations: 1, settled: true });
+    }
+
+    #[test]
+    fn an_iteration_without_a_time_is_not_taken_for_a_short_one() {
+        let mut sample = sample(&[8.0, 1.0, 2.0, 3.0]);
+        sample.iterations[2].wall = None;
+        let warm_up = WarmUp::of(std::slice::from_ref(&sample));
+        assert_eq!(warm_up.iterations, 1);
+        assert_eq!(seconds(&sample, Phase::Steady, Time::Wall, warm_up), None);
+        assert_eq!(seconds(&sample, Phase::Steady, Time::Cpu, warm_up), Some(4.0));
     }
 
     #[test]

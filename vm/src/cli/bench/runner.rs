@@ -19,12 +19,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// In seconds.
+/// In seconds, above 0; `None` where the system does not tell, or its clock did not advance.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Times {
     /// Without the turns of others.
-    pub wall: f64,
-    /// `None` where the system does not tell.
+    pub wall: Option<f64>,
     pub cpu: Option<f64>,
 }
 
@@ -109,17 +108,19 @@ impl<'a> Runner<'a> {
     /// `own`: where it was not stopped.
     fn sample(&self, program: &Program, value: usize, run: Run, counts: Counts, own: Option<Slices>) -> Result<(Vec<u8>, Sample), String> {
         let stats = self.finish(program, value, &self.flags(value), &run)?;
-        let cpu = run.usage.map(|usage| (usage.user + usage.system).as_secs_f64());
+        let cpu = run.usage.and_then(|usage| measured(usage.user + usage.system));
         let iteration = |i: &IterationStats| {
             let own = own.as_ref().zip(i.begun_ns).map(|(own, begun)| own.within(begun..begun + i.wall_ns));
-            // A clock that did not advance would make a ratio infinite.
-            Times { wall: seconds(own.map_or(i.wall_ns, nanos).max(1)), cpu: i.cpu_ns.map(seconds) }
+            Times {
+                wall: measured(own.unwrap_or(Duration::from_nanos(i.wall_ns))),
+                cpu: i.cpu_ns.map(Duration::from_nanos).and_then(measured),
+            }
         };
         let sample = Sample {
-            process: Times { wall: own.as_ref().map_or(run.wall, Slices::total).as_secs_f64(), cpu },
+            process: Times { wall: measured(own.as_ref().map_or(run.wall, Slices::total)), cpu },
             iterations: stats.iterations.iter().map(iteration).collect(),
             counts,
-            compile: own.is_none().then(|| seconds(stats.compile_ns())),
+            compile: own.is_none().then(|| Duration::from_nanos(stats.compile_ns()).as_secs_f64()),
             code: stats.code.as_ref().map(|code| code.code_bytes.saturating_sub(code.retired_bytes) as f64),
             optimized: stats.code.as_ref().and_then(|code| code.optimized_bytes).map(|bytes| bytes as f64),
             inlined: stats.optimizer.as_ref().map(|optimizer| optimizer.inlined as f64),
@@ -198,12 +199,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn nanos(time: Duration) -> u64 {
-    time.as_nanos() as u64
-}
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
+/// In seconds. A clock that did not advance has measured nothing: of 0 there is no ratio.
+fn measured(time: Duration) -> Option<f64> {
+    (!time.is_zero()).then_some(time.as_secs_f64())
 }
 
 /// The command line of a run.
@@ -240,4 +238,14 @@ fn first_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let mark = if lines.len() > MOST { "\n  …" } else { "" };
     lines.iter().take(MOST).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n") + mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_stood_still_has_measured_nothing() {
+        assert_eq!([0, 1, 2_000_000_000].map(|nanos| measured(Duration::from_nanos(nanos))), [None, Some(1e-9), Some(2.0)]);
+    }
 }
