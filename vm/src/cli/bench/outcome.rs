@@ -278,3 +278,32 @@ fn means(setup: &Setup, programs: &[ProgramResult]) -> Vec<Mean> {
     }
     means
 }
+
+#[cfg(all(test, feature = "native"))]
+pub mod examples {
+    use super::*;
+    use crate::cli::bench::BenchArgs;
+    use crate::cli::bench::runner::Times;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    /// What comes of these arguments if a run takes so many seconds, by value and round; none where it is 0.
+    pub fn report(args: &[&str], rounds: usize, seconds: impl Fn(usize, usize) -> f64) -> Report {
+        let args = Alone::parse_from([&["vm"], args].concat()).bench;
+        let setup = Setup::new(&args).unwrap();
+        let sample = |value, round| {
+            let process = Times { wall: Some(seconds(value, round)).filter(|&seconds| seconds > 0.0), cpu: None };
+            Sample { process, ..Sample::default() }
+        };
+        let values = setup.comparison.values.len();
+        let samples = (0..values).map(|value| (0..rounds).map(|round| sample(value, round)).collect()).collect();
+        let measured = Measured { samples, calls: vec![None; values], stopped: Stopped::Rounds, seconds: 1.0 };
+        let results = setup.programs.iter().map(|program| ProgramResult::new(&setup, program, &measured)).collect();
+        Report::new(&setup, results)
+    }
+}

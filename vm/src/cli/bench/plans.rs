@@ -68,7 +68,8 @@ impl PlanPair<'_> {
         let [other, one] = &result.values[..] else { return Err("two plans have two results; this is a bug".into()) };
         let phase = setup.phase();
         let speedup = one.time(phase, setup.time).and_then(|time| time.speedup).zip(one.verdict);
-        let (speedup, verdict) = speedup.ok_or("the system does not tell this time; choose another with --time")?;
+        let (speedup, verdict) =
+            speedup.ok_or("the system does not tell this time, or its clock is too coarse for it; choose another with --time")?;
         Ok(Compared {
             phase,
             time: setup.time,

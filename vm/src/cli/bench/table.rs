@@ -103,14 +103,23 @@ fn notes(report: &Report) -> Vec<String> {
     if values().any(counts_calls) && !values().all(counts_calls) {
         notes.push("calls are not counted on the adaptive tier, where counting changes what is compiled".into());
     }
-    let names = |is: fn(&ProgramResult) -> bool| -> Vec<&str> {
+    let names = |is: &dyn Fn(&ProgramResult) -> bool| -> Vec<&str> {
         report.programs.iter().filter(|program| is(program)).map(|program| program.name.as_str()).collect()
     };
-    let late = names(|program| program.stopped == Stopped::Time);
+    let late = names(&|program| program.stopped == Stopped::Time);
     if !late.is_empty() {
         notes.push(format!("time was over before the precision was reached: {}; a longer --max-time helps", late.join(", ")));
     }
-    let warming = names(|program| program.values.iter().any(|value| value.warm_up.is_some_and(|warm_up| !warm_up.settled)));
+    let is_other = |value: &ValueResult| value.value != report.baseline;
+    let untold = names(&|program| program.values.iter().any(|value| is_other(value) && value.verdict.is_none()));
+    if !untold.is_empty() {
+        let (phase, time) = (phase_title(report.phase), name_of(&report.time));
+        notes.push(format!(
+            "no verdict, since not each round has a time ({phase}, {time}): {}; more work in each run helps, where the clock is too coarse",
+            untold.join(", ")
+        ));
+    }
+    let warming = names(&|program| program.values.iter().any(|value| value.warm_up.is_some_and(|warm_up| !warm_up.settled)));
     if !warming.is_empty() {
         notes.push(format!("perhaps still warming up in the last half of the iterations: {}; more --iterations tell", warming.join(", ")));
     }
@@ -231,6 +240,15 @@ fn grouped(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "native")]
+    #[test]
+    fn a_missing_verdict_is_told() {
+        use crate::cli::bench::outcome::examples::report;
+        let of = |seconds: f64| text(&report(&["a.lang", "--compare", "tier=interp,opt"], 2, |_, _| seconds));
+        let note = "note: no verdict, since not each round has a time (process, wall): a; ";
+        assert!(of(0.0).contains(note) && !of(1.0).contains("no verdict"), "{}", of(0.0));
+    }
 
     #[test]
     fn thousands_are_set_apart() {
