@@ -63,7 +63,9 @@ pub struct Effort {
     /// Measure so many rounds, however wide the intervals are
     #[arg(long, value_name = "N", conflicts_with_all = ["precision", "max_time"])]
     pub rounds: Option<NonZeroU32>,
-    /// Measure a program until the intervals of its speedups reach at most so far to both sides
+    /// Measure a program until the intervals of its speedups reach at most so far to both sides, and some rounds more
+    ///
+    /// Intervals at which one stops as soon as they are narrow are too sure; rounds after that correct this.
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = parse_percent)]
     pub precision: f64,
     /// Begin no further round of a program after so many seconds

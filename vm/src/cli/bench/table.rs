@@ -108,7 +108,7 @@ fn notes(report: &Report) -> Vec<String> {
     };
     let late = names(&|program| program.stopped == Stopped::Time);
     if !late.is_empty() {
-        notes.push(format!("time was over before the precision was reached: {}; a longer --max-time helps", late.join(", ")));
+        notes.push(format!("time was over before the precision was reached, or sure: {}; a longer --max-time helps", late.join(", ")));
     }
     let is_other = |value: &ValueResult| value.value != report.baseline;
     let untold = names(&|program| program.values.iter().any(|value| is_other(value) && value.verdict.is_none()));
