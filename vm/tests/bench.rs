@@ -337,14 +337,21 @@ fn a_program_that_fails_is_left_out() {
     let deep =
         "fun down(n: Int): Int = if n == 0 { 0 } else { 1 + down(n - 1) }\n\nfun main() {\n    println(down(parseInt(args()[0])))\n}\n";
     let bad = folder.write("bad.lang", &deep.replace("n == 0", "false"));
-    let (code, table, errors) = bench(&["--compare", "tier=baseline,opt", "--rounds", "1", "--args", "9"], &[&bad, &good]);
+    let results = Folder(folder.0.join("results"));
+    let out = format!("--out={}", results.0.display());
+    let (code, table, errors) = bench(&["--compare", "tier=baseline,opt", "--rounds", "1", "--args", "9", &out], &[&bad, &good]);
     assert_eq!(code, Some(1), "{errors}");
     for words in
         ["error: bad with tier=baseline fails (exit status: 1)", "StackOverflowError", "hint: the run was vm run --tier=baseline", " -- 9"]
     {
         assert!(errors.contains(words), "{words}: {errors}");
     }
-    assert!(table.contains("good") && !table.contains("bad"), "{table}");
+    assert!(table.contains("\ngood ") && !table.contains("\nbad "), "{table}");
+    let note = "left out, since they could not be measured: bad\n";
+    assert!(table.contains(note) && results.read("bench.md").contains(note), "{table}");
+    let failed = &results.json("bench.json")["failed"];
+    assert_eq!((failed.as_array().unwrap().len(), &failed[0]["name"], texts(&failed[0]["args"])), (1, &"bad".into(), vec!["9"]));
+    assert!(failed[0]["error"].as_str().unwrap().contains("StackOverflowError"), "{failed}");
 
     let ends = folder.write("ends.lang", "fun main() {\n    exit(0)\n}\n");
     let (code, table, errors) = bench(&["--compare", "tier=baseline,opt", "--rounds", "1", "--iterations", "3"], &[&ends]);

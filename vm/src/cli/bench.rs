@@ -29,7 +29,7 @@ pub use table::phase_title;
 use super::compile::compile;
 use super::{temporary, text};
 use options::Setup;
-use outcome::{ProgramResult, Report};
+use outcome::{Failure, ProgramResult, Report};
 use std::path::Path;
 
 /// Programs that could not be measured, though they compile.
@@ -52,7 +52,7 @@ fn bench(args: &BenchArgs) -> Result<u8, String> {
         text::complain("warning: this is a debug build of vm, whose times say nothing about a release build\n");
     }
     temporary::end_when_interrupted();
-    let mut results = Vec::new();
+    let (mut results, mut failed) = (Vec::new(), Vec::new());
     for program in &setup.programs {
         match rounds::measure(&setup, program) {
             Ok(measured) => {
@@ -60,14 +60,17 @@ fn bench(args: &BenchArgs) -> Result<u8, String> {
                 text::complain(&format!("{}: {rounds} round{plural} in {:.1} s\n", program.name, measured.seconds));
                 results.push(ProgramResult::new(&setup, program, &measured));
             }
-            Err(message) => drop(text::fail(message)),
+            Err(message) => {
+                failed.push(Failure::new(program, &message));
+                text::fail(message);
+            }
         }
     }
-    let code = if results.len() < setup.programs.len() { FAILED } else { 0 };
+    let code = if failed.is_empty() { 0 } else { FAILED };
     if results.is_empty() {
         return Ok(code);
     }
-    let report = Report::new(&setup, results);
+    let report = Report::new(&setup, results, failed);
     let printed = text::print(&table::text(&report));
     if let Some(folder) = &args.out {
         write(folder, &report)?;

@@ -39,6 +39,8 @@ pub struct Report {
     /// The processor counted instructions or cache misses.
     pub processor_counters: bool,
     pub programs: Vec<ProgramResult>,
+    /// Programs that are not among these, since they could not be measured.
+    pub failed: Vec<Failure>,
     /// Geometric means over the programs.
     pub means: Vec<Mean>,
 }
@@ -53,6 +55,15 @@ pub struct ProgramResult {
     /// That all its runs took together.
     pub seconds: f64,
     pub values: Vec<ValueResult>,
+}
+
+#[derive(Serialize)]
+pub struct Failure {
+    pub name: String,
+    pub file: PathBuf,
+    pub args: Vec<String>,
+    /// As it was told.
+    pub error: String,
 }
 
 /// A program under one value. Numbers that are no times are medians over the rounds, but for calls.
@@ -174,6 +185,13 @@ impl ProgramResult {
     }
 }
 
+impl Failure {
+    pub fn new(program: &Program, error: &str) -> Failure {
+        let Program { name, file, args } = program.clone();
+        Failure { name, file, args, error: error.to_owned() }
+    }
+}
+
 impl ValueResult {
     fn new(setup: &Setup, measured: &Measured, value: usize) -> ValueResult {
         let (samples, baseline) = (&measured.samples[value], &measured.samples[setup.baseline]);
@@ -227,7 +245,7 @@ fn median(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Option<f64
 
 impl Report {
     /// There is a program.
-    pub fn new(setup: &Setup, programs: Vec<ProgramResult>) -> Report {
+    pub fn new(setup: &Setup, programs: Vec<ProgramResult>, failed: Vec<Failure>) -> Report {
         let counted = |value: &ValueResult| value.instructions.is_some() || value.l1i_misses.is_some();
         Report {
             version: VERSION,
@@ -245,6 +263,7 @@ impl Report {
             processor_counters: programs.iter().flat_map(|program| &program.values).any(counted),
             means: means(setup, &programs),
             programs,
+            failed,
         }
     }
 
@@ -263,7 +282,7 @@ impl Report {
     }
 }
 
-/// Only over all programs: a mean over others would compare different things.
+/// Only over all programs that could be measured: a mean over others would compare different things.
 fn means(setup: &Setup, programs: &[ProgramResult]) -> Vec<Mean> {
     let mut means = Vec::new();
     for value in setup.others() {
@@ -304,6 +323,6 @@ pub mod examples {
         let samples = (0..values).map(|value| (0..rounds).map(|round| sample(value, round)).collect()).collect();
         let measured = Measured { samples, calls: vec![None; values], stopped: Stopped::Rounds, seconds: 1.0 };
         let results = setup.programs.iter().map(|program| ProgramResult::new(&setup, program, &measured)).collect();
-        Report::new(&setup, results)
+        Report::new(&setup, results, Vec::new())
     }
 }

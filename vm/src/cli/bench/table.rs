@@ -95,6 +95,11 @@ fn notes(report: &Report) -> Vec<String> {
     if report.debug {
         notes.push("measured with a debug build of vm".to_owned());
     }
+    if !report.failed.is_empty() {
+        let failed: Vec<&str> = report.failed.iter().map(|failure| failure.name.as_str()).collect();
+        let others = if report.programs.len() > 1 { "; means are over the others" } else { "" };
+        notes.push(format!("left out, since they could not be measured: {}{others}", failed.join(", ")));
+    }
     if !report.processor_counters {
         notes.push("no PMU: this machine does not let programs count instructions and misses of the instruction cache".into());
     }
