@@ -389,6 +389,7 @@ fun main() {
     let (code, table, errors) = bench(&["--compare", "tier=interp,baseline", "--rounds", "1", "--stack", "64k"], &[&depth]);
     assert_eq!((code, table.as_str()), (Some(1), ""), "{errors}");
     assert!(errors.contains("depth with tier=baseline does not print what it prints with tier=interp: line 1 is `"), "{errors}");
+    assert!(errors.contains("--stack"), "{errors}");
 }
 
 #[test]

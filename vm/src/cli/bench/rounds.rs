@@ -163,7 +163,7 @@ impl Output<'_> {
             ));
         }
         Err(format!(
-            "{name} with {} does not print what it prints with {}: {difference}\nhint: if its output does not depend on time, this is a bug in vm",
+            "{name} with {} does not print what it prints with {}: {difference}\nhint: if its output depends neither on time nor on how many calls the stack holds, which differs with the code (--stack sets its size), this is a bug in vm",
             under(value),
             under(self.setup.baseline)
         ))
