@@ -1,4 +1,4 @@
-//! Results as a picture (SVG): a row for each program, in it a dot for each value with its confidence interval as a line, on a logarithmic axis around 1. A hollow dot: no detectable difference.
+//! Results as a picture (SVG): a row for each program, in it a dot for each value with its confidence interval as a line, on a logarithmic axis around 1. A hollow dot: no difference was detected. An arrow ends an interval that goes on outside.
 
 use super::outcome::{Report, Speedup, Verdict};
 use super::table::{phase_title, title};
@@ -9,9 +9,15 @@ use std::fmt::Write;
 const PLOT_WIDTH: f64 = 560.0;
 const RIGHT: f64 = 24.0;
 const LINE: f64 = 20.0;
-/// Of a character, in the mean; in the names of rows, some of which are bold.
-const CHARACTER: f64 = 7.0;
-const LABEL_CHARACTER: f64 = 8.0;
+/// Around texts.
+const MARGINS: f64 = 12.0;
+/// Sizes of letters.
+const TEXT: f64 = 12.0;
+const TITLE: f64 = 16.0;
+/// By so much more room bold letters take.
+const BOLD: f64 = 1.1;
+/// Half of a dot.
+const RADIUS: f64 = 4.5;
 /// Between two values of a program, and between two programs.
 const STEP: f64 = 13.0;
 const GAP: f64 = 15.0;
@@ -37,24 +43,30 @@ struct Point {
 pub fn svg(report: &Report) -> String {
     let others: Vec<&String> = report.values.iter().filter(|value| **value != report.baseline).collect();
     let rows = rows(report, &others);
-    let left = 24.0 + LABEL_CHARACTER * rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) as f64;
+    let left = 2.0 * MARGINS + BOLD * rows.iter().map(|(name, _)| text_width(name, TEXT)).fold(0.0, f64::max);
     let scale = Scale::new(rows.iter().flat_map(|(_, points)| points), left);
     let legend = legend(&others, left);
     let top = 2.0 * LINE + 12.0 + LINE * (1 + legend.last().map_or(0, |entry| entry.line)) as f64;
     let row = STEP * others.len() as f64 + GAP;
     let bottom = top + row * rows.len() as f64;
-    let (width, height) = (left + PLOT_WIDTH + RIGHT, bottom + 2.0 * LINE + 12.0);
+    let title = title(report);
+    let axis = format!("speedup against {} ({}, {} time)", report.baseline, phase_title(report.phase), name_of(&report.time));
+    let half = text_width(&axis, TEXT) / 2.0;
+    let middle = (left + PLOT_WIDTH / 2.0).max(MARGINS + half);
+    let legend_end = legend.iter().map(|entry| entry.x + entry.width).fold(0.0, f64::max);
+    let ends = [left + PLOT_WIDTH + RIGHT, left + text_width(&title, TITLE) + MARGINS, middle + half + MARGINS, legend_end];
+    let (width, height) = (ends.into_iter().fold(0.0, f64::max).ceil(), bottom + 2.0 * LINE + 12.0);
 
     let mut out = String::new();
     _ = writeln!(
         out,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" font-family="sans-serif" font-size="12" fill="#222222">"##
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" font-family="sans-serif" font-size="{TEXT}" fill="#222222">"##
     );
     _ = writeln!(out, r##"<rect width="{width:.0}" height="{height:.0}" fill="#ffffff"/>"##);
-    _ = writeln!(out, r##"<text x="{left:.1}" y="24" font-size="16">{}</text>"##, escaped(&title(report)));
-    for Entry { value, x, line } in &legend {
+    _ = writeln!(out, r##"<text x="{left:.1}" y="24" font-size="{TITLE}">{}</text>"##, escaped(&title));
+    for Entry { value, x, line, .. } in &legend {
         let y = 2.0 * LINE + 6.0 + LINE * *line as f64;
-        _ = writeln!(out, r##"<circle cx="{:.1}" cy="{y:.1}" r="4.5" fill="{}"/>"##, x + 5.0, color(*value));
+        _ = writeln!(out, "{}", mark(*value, x + 5.0, y, color(*value)));
         _ = writeln!(out, r##"<text x="{:.1}" y="{:.1}">{}</text>"##, x + 15.0, y + 4.0, escaped(others[*value]));
     }
     for (at, (name, _)) in rows.iter().enumerate() {
@@ -82,8 +94,7 @@ pub fn svg(report: &Report) -> String {
             dot(&mut out, &scale, y, point, &format!("{name}, {}", others[point.value]));
         }
     }
-    let axis = format!("speedup against {} ({}, {} time)", report.baseline, phase_title(report.phase), name_of(&report.time));
-    let (middle, under) = (left + PLOT_WIDTH / 2.0, bottom + LINE + 18.0);
+    let under = bottom + LINE + 18.0;
     _ = writeln!(out, r##"<text x="{middle:.1}" y="{under:.1}" text-anchor="middle">{}</text>"##, escaped(&axis));
     out + "</svg>\n"
 }
@@ -116,10 +127,25 @@ fn dot(out: &mut String, scale: &Scale, y: f64, point: &Point, name: &str) {
     if let Some((low, high)) = low.zip(high) {
         let (from, to) = (scale.x(low), scale.x(high));
         _ = writeln!(out, r##"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" stroke="{color}" stroke-width="2"/>"##);
+        for (end, inwards) in [(low, 1.0), (high, -1.0)].into_iter().filter(|&(end, _)| !scale.shows(end)) {
+            let (tip, base) = (scale.x(end), scale.x(end) + 7.0 * inwards);
+            _ = writeln!(out, r##"<path d="M{tip:.1} {y:.1}L{base:.1} {:.1}V{:.1}Z" fill="{color}"/>"##, y - 4.0, y + 4.0);
+        }
     }
-    let fill = if point.verdict == Some(Verdict::NoDetectableDifference) { "#ffffff" } else { color };
-    let x = scale.x(estimate);
-    _ = writeln!(out, r##"<circle cx="{x:.1}" cy="{y:.1}" r="4.5" fill="{fill}" stroke="{color}" stroke-width="1.5"/></g>"##);
+    let is_detected = matches!(point.verdict, Some(Verdict::Faster | Verdict::Slower));
+    let fill = if is_detected { color } else { "#ffffff" };
+    _ = writeln!(out, "{}</g>", mark(point.value, scale.x(estimate), y, fill));
+}
+
+/// The dot of a value: round, and of another shape where its colour is also that of an earlier one.
+fn mark(value: usize, x: f64, y: f64, fill: &str) -> String {
+    let style = format!(r##"fill="{fill}" stroke="{}" stroke-width="1.5""##, color(value));
+    let (r, wide) = (RADIUS, RADIUS + 1.0);
+    match value / COLORS.len() % 3 {
+        0 => format!(r##"<circle cx="{x:.1}" cy="{y:.1}" r="{r}" {style}/>"##),
+        1 => format!(r##"<path d="M{:.1} {:.1}h{2}v{2}h-{2}Z" {style}/>"##, x - r, y - r, 2.0 * r),
+        _ => format!(r##"<path d="M{:.1} {y:.1}l{wide} -{wide}l{wide} {wide}l-{wide} {wide}Z" {style}/>"##, x - wide),
+    }
 }
 
 fn color(value: usize) -> &'static str {
@@ -130,6 +156,8 @@ fn color(value: usize) -> &'static str {
 struct Entry {
     value: usize,
     x: f64,
+    /// With what lies between it and the next.
+    width: f64,
     line: usize,
 }
 
@@ -137,11 +165,11 @@ fn legend(names: &[&String], left: f64) -> Vec<Entry> {
     let (mut x, mut line) = (left, 0);
     let mut entries = Vec::new();
     for (value, name) in names.iter().enumerate() {
-        let width = 15.0 + CHARACTER * name.chars().count() as f64 + 20.0;
+        let width = 15.0 + text_width(name, TEXT) + 20.0;
         if x > left && x + width > left + PLOT_WIDTH {
             (x, line) = (left, line + 1);
         }
-        entries.push(Entry { value, x, line });
+        entries.push(Entry { value, x, width, line });
         x += width;
     }
     entries
@@ -171,9 +199,13 @@ impl Scale {
         self.left + PLOT_WIDTH * ((speedup.ln() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
+    fn shows(&self, speedup: f64) -> bool {
+        (self.low..=self.high).contains(&speedup.ln())
+    }
+
     fn ticks(&self) -> Vec<f64> {
         let mut chosen: Vec<f64> = Vec::new();
-        for tick in TICKS.into_iter().filter(|tick| (self.low..=self.high).contains(&tick.ln())) {
+        for tick in TICKS.into_iter().filter(|&tick| self.shows(tick)) {
             if chosen.iter().all(|&other| (self.x(other) - self.x(tick)).abs() >= TICKS_APART) {
                 chosen.push(tick);
             }
@@ -182,6 +214,67 @@ impl Scale {
     }
 }
 
+/// Not less than what a text takes in usual fonts without serifs, of which that of the reader is not known.
+fn text_width(text: &str, size: f64) -> f64 {
+    let width = |c: char| match c {
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.0,
+        'i' | 'j' | 'l' | 'I' | ' ' | '.' | ',' | ':' | ';' | '!' | '|' | '\'' | '(' | ')' | '[' | ']' => 0.4,
+        'A'..='Z' | '+' | '=' | '<' | '>' | '~' | '#' | '&' => 0.82,
+        '\0'..='\u{7f}' => 0.65,
+        '\u{80}'..='\u{10ff}' => 0.85,
+        // Of the scripts above many have letters as wide as high.
+        _ => 1.1,
+    };
+    size * text.chars().map(width).sum::<f64>()
+}
+
+/// As text of XML, which has no control characters.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let is_none = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(is_none, "\u{fffd}").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::cli::bench::outcome::examples::report;
+
+    #[test]
+    fn values_beyond_the_colours_have_another_shape() {
+        let [first, eighth, fifteenth] = [0, 7, 14].map(|value| mark(value, 10.0, 10.0, "#ffffff"));
+        assert_eq!(color(0), color(7));
+        assert!(first != eighth && eighth != fifteenth && first != fifteenth, "{first} {eighth} {fifteenth}");
+    }
+
+    #[test]
+    fn the_picture_has_room_for_its_texts() {
+        let name = format!("{}.lang", "W".repeat(30));
+        let values = "tier=interp,baseline,opt,adaptive";
+        let svg = svg(&report(&[&name, "--compare", values, "--rounds", "2"], 2, |value, _| 1.0 + value as f64));
+        let number = |text: &str, after: &str| text.split_once(after).unwrap().1.split('"').next().unwrap().parse::<f64>().unwrap();
+        let label = svg.lines().find(|line| line.contains(r#"text-anchor="end""#)).unwrap();
+        assert!(number(label, r#"x=""#) > 30.0 * TEXT, "{label}");
+        let title = svg.lines().find(|line| line.contains(r#"font-size="16""#)).unwrap();
+        assert!(number(&svg, r#"width=""#) >= number(title, r#"x=""#) + 40.0 * 0.5 * TITLE, "{title}");
+    }
+
+    #[test]
+    fn nothing_is_detected_in_one_round() {
+        let of = |rounds| {
+            svg(&report(&["a.lang", "--compare", "tier=interp,opt"], rounds, |value, round| 1.0 + value as f64 + 0.01 * round as f64))
+        };
+        let dot = |svg: &str| svg.lines().find(|line| line.ends_with("</g>")).unwrap().to_owned();
+        assert!(dot(&of(1)).contains("#ffffff") && !dot(&of(3)).contains("#ffffff"));
+    }
+
+    #[test]
+    fn what_is_cut_off_has_an_arrow() {
+        let of = |by: f64| svg(&report(&["a.lang", "--compare", "tier=interp,opt"], 3, |value, round| 1.0 + by * (value * round) as f64));
+        assert!(!of(0.001).contains("<path") && of(9.0).matches("<path").count() == 2);
+    }
+
+    #[test]
+    fn names_are_text_of_xml() {
+        assert_eq!(escaped("a<b>&\u{1}\n"), "a&lt;b&gt;&amp;\u{fffd}\u{fffd}");
+    }
 }
