@@ -50,15 +50,27 @@ pub fn text(report: &Report) -> String {
 
 pub fn markdown(report: &Report) -> String {
     let Grid { columns, rows } = grid(report);
-    let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "));
-    let mut out = format!("# {}\n\n", title(report));
-    out += &head(report)[1..].iter().map(|line| format!("{line}  \n")).collect::<String>();
+    let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>().join(" | "));
+    let mut out = format!("# {}\n\n", plain(&title(report)));
+    out += &head(report)[1..].iter().map(|line| format!("{}  \n", plain(line))).collect::<String>();
     out += "\n![speedups](bench.svg)\n\n";
     out += &line(&columns.iter().map(|column| column.title.clone()).collect::<Vec<_>>());
     out += &format!("|{}\n", columns.iter().map(|column| if column.right { "---:|" } else { "---|" }).collect::<String>());
     rows.iter().for_each(|row| out += &line(row));
     let notes = notes(report);
-    if notes.is_empty() { out } else { out + "\n" + &notes.iter().map(|note| format!("- {note}\n")).collect::<String>() }
+    if notes.is_empty() { out } else { out + "\n" + &notes.iter().map(|note| format!("- {}\n", plain(note))).collect::<String>() }
+}
+
+/// As Markdown that says it literally, in one line: names can look like elements of HTML or like emphasis.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if matches!(c, '\\' | '|' | '<' | '&' | '*' | '`' | '[') {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
 }
 
 /// What is compared with what.
@@ -253,6 +265,11 @@ mod tests {
         let of = |seconds: f64| text(&report(&["a.lang", "--compare", "tier=interp,opt"], 2, |_, _| seconds));
         let note = "note: no verdict, since not each round has a time (process, wall): a; ";
         assert!(of(0.0).contains(note) && !of(1.0).contains("no verdict"), "{}", of(0.0));
+    }
+
+    #[test]
+    fn markdown_says_names_literally() {
+        assert_eq!(plain("List<T> a|b\n*c*"), "List\\<T> a\\|b \\*c\\*");
     }
 
     #[test]
