@@ -88,6 +88,14 @@ fn formatted_programs_look_as_recorded() {
 
 /// Formatting keeps tokens, comments and meaning, and is idempotent, for every program in the repository.
 #[test]
+fn formatted_lines_end_alike() {
+    let (map, file) =
+        source("fun main() {\r\n    // one\r\n    /* several\r\n       lines */\r\n    f(/* of\r\n       them */ 1)\r\n}\r\n");
+    let formatted = format(&map, file).expect("no errors");
+    assert!(!formatted.contains('\r') && formatted.contains("several\n"), "{formatted:?}");
+}
+
+#[test]
 fn formatting_is_safe_for_all_programs() {
     for directory in ["tests/format", "tests/errors/syntax", "src/lib", "../lang-samples"] {
         for path in files(directory) {

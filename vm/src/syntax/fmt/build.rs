@@ -150,6 +150,11 @@ impl<'a> Builder<'a> {
         &self.all_comments[self.comments[i]..self.comments[i + 1]]
     }
 
+    /// Its lines end as all others do.
+    fn comment_text(&self, c: &Comment) -> String {
+        self.slice(c.span).trim_end().replace("\r\n", "\n")
+    }
+
     pub(super) fn has_comments(&self, i: usize) -> bool {
         self.comments[i] < self.comments[i + 1]
     }
@@ -173,15 +178,15 @@ impl<'a> Builder<'a> {
             let next_lo = comments.get(n + 1).map_or(self.tokens[i].span.lo, |next| next.span.lo);
             let ends_line = c.line || self.breaks_before(next_lo) > 0;
             let starts_line = self.breaks_before(c.span.lo) > 0 || (i == 0 && n == 0);
-            let text = self.slice(c.span).trim_end();
+            let text = self.comment_text(c);
             if ends_line && !starts_line && gap.own.is_empty() {
                 gap.trailing.push(Doc::space());
-                gap.trailing.push(Doc::suffix(text));
+                gap.trailing.push(Doc::suffix(&text));
                 continue;
             }
             let lead = if starts_line { Doc::hard() } else { Doc::space() };
             let end = if ends_line { Doc::hard() } else { Doc::space() };
-            gap.own.extend([lead, Doc::comment(text), end]);
+            gap.own.extend([lead, Doc::comment(&text), end]);
         }
         if !gap.trailing.is_empty() {
             gap.trailing.push(Doc::hard());
@@ -229,9 +234,9 @@ impl<'a> Builder<'a> {
     fn comment_lines(&self, i: usize, first: &mut bool, out: &mut Vec<Doc>) {
         for c in self.comments_before(i) {
             let breaks = self.breaks_before(c.span.lo);
-            let text = self.slice(c.span).trim_end();
+            let text = self.comment_text(c);
             if breaks == 0 && c.span.lo > self.base && i > 0 {
-                out.extend([Doc::space(), Doc::suffix(text)]);
+                out.extend([Doc::space(), Doc::suffix(&text)]);
                 *first = false;
                 continue;
             }
@@ -297,7 +302,7 @@ impl<'a> Builder<'a> {
 
     /// The comments before token `i` of a block in one line: where that does not fit, they get lines of their own.
     fn comments_in_block(&self, i: usize, out: &mut Vec<Doc>) {
-        out.extend(self.comments_before(i).iter().flat_map(|c| [Doc::text(self.slice(c.span)), Doc::line()]));
+        out.extend(self.comments_before(i).iter().flat_map(|c| [Doc::text(self.comment_text(c)), Doc::line()]));
     }
 
     fn is_on_one_line(&self, open: usize) -> bool {
@@ -373,6 +378,43 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The last token of the type parameters or arguments that begin at `open`, without what closes them: that may be an assignment as well.
+    fn types_end(&self, open: usize) -> usize {
+        let mut depth = 0;
+        let mut i = open;
+        loop {
+            match self.marks[i].role {
+                Role::TypeOpen => depth += 1,
+                Role::TypeClose => depth -= self.slice(self.tokens[i].span).matches('>').count() as isize,
+                _ => {}
+            }
+            if depth <= 0 {
+                return i - 1;
+            }
+            i = self.skip(i) + 1;
+        }
+    }
+
+    /// Type parameters or arguments, filled at their commas: one operand with what stands before them and behind.
+    fn types(&self, open: usize, last: usize) -> Doc {
+        let mut items = Vec::new();
+        let mut content = vec![Doc::text(self.token_text(open))];
+        let mut i = open + 1;
+        while i <= last {
+            if self.kind(i - 1) == TokenKind::Comma {
+                let (separator, own) = self.after_operator(i - 1, false, &mut content);
+                items.push(Doc::concat(std::mem::replace(&mut content, own)));
+                items.push(separator);
+            } else {
+                self.plain_gap(i, &mut content);
+            }
+            content.push(if self.kind(i) == TokenKind::LParen { self.list(i) } else { Doc::text(self.token_text(i)) });
+            i = self.skip(i) + 1;
+        }
+        items.push(Doc::concat(content));
+        Doc::fill(items, CONTINUATION)
+    }
+
     fn parts(&self, from: usize, to: usize) -> Vec<Part> {
         use TokenKind::*;
         let mut parts = Vec::new();
@@ -381,8 +423,9 @@ impl<'a> Builder<'a> {
         let mut one_line = true;
         let mut i = from;
         while i < to {
-            let last = self.skip(i);
+            let last = if self.marks[i].role == Role::TypeOpen { self.types_end(i) } else { self.skip(i) };
             let (kind, doc) = match self.kind(i) {
+                _ if self.marks[i].role == Role::TypeOpen => (PartKind::Other, self.types(i, last)),
                 LBrace => {
                     one_line &= self.is_on_one_line(i);
                     blocks.push(parts.len());
