@@ -1,5 +1,6 @@
 //! Expressions: operators by precedence climbing, postfix forms, and what they are applied to.
 
+use super::types::Angle;
 use super::{Abort, MAX_DEPTH, PResult, Parser, Role};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
@@ -142,10 +143,11 @@ impl Parser<'_> {
                 ExprKind::Binary { op, op_span, left, right: Box::new(self.operand(right_min, op_span)?) }
             }
             Infix::Range { inclusive } => ExprKind::Range { start: left, end: Box::new(self.operand(level + 1, op_span)?), inclusive },
-            Infix::Is { negated } => {
+            Infix::Is { mut negated } => {
                 if negated {
                     self.bump();
                 }
+                negated |= self.foreign_is_not();
                 ExprKind::Is { value: left, ty: self.ty_in_expr()?, negated }
             }
         };
@@ -269,10 +271,14 @@ impl Parser<'_> {
                     object = Expr { kind, span: self.span_from(lo) };
                 }
                 TokenKind::LParen if continues => object = self.call(object, Vec::new(), lo)?,
-                TokenKind::Lt if continues && can_be_generic(&object.kind) && self.at_generic_call() => {
-                    let type_args = self.type_args()?;
-                    object = self.call(object, type_args, lo)?;
-                }
+                TokenKind::Lt if continues && can_be_generic(&object.kind) => match self.angle() {
+                    Angle::Comparison => return Ok(object),
+                    Angle::Call => {
+                        let type_args = self.type_args()?;
+                        object = self.call(object, type_args, lo)?;
+                    }
+                    Angle::Uncalled => object = self.uncalled_type_args(lo)?,
+                },
                 TokenKind::LBracket if continues => {
                     let index = self.bracketed(TokenKind::RBracket, Self::expr)?;
                     let kind = ExprKind::Index { object: Box::new(object), index: Box::new(index) };
@@ -292,6 +298,16 @@ impl Parser<'_> {
             }
             self.grow()?;
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn uncalled_type_args(&mut self, lo: u32) -> PResult<Expr> {
+        self.type_args()?;
+        let span = self.span_from(lo);
+        let d = Diagnostic::new(Code::ExpectedToken, span, "type arguments are followed by the arguments in `(…)`");
+        self.report(d.hint(format!("write `{}(…)`", self.text_of(span))));
+        Ok(Expr { kind: ExprKind::Error, span })
     }
 
     fn member_name(&mut self) -> PResult<Name> {

@@ -17,9 +17,13 @@ const TERNARY: &str = "write `if condition { a } else { b }`, which is an expres
 const COALESCE: &str = "write `x ?: b` for `b` where `x` is null";
 
 impl Parser<'_> {
+    fn operator_word(&self) -> Option<&'static str> {
+        if self.at(TokenKind::In) { Some("write `xs.contains(x)`") } else { self.cur_name().and_then(operator_hint) }
+    }
+
     /// At another language's word for an operator.
     pub(super) fn foreign_operator(&self) -> Option<Diagnostic> {
-        let hint = self.cur_name().and_then(operator_hint)?;
+        let hint = self.operator_word()?;
         Some(self.foreign(format!("there is no operator {}", self.found()), hint))
     }
 
@@ -63,6 +67,17 @@ impl Parser<'_> {
         Some(self.nested(Self::literal_operand))
     }
 
+    /// `x is not T`, behind the `is`.
+    pub(super) fn foreign_is_not(&mut self) -> bool {
+        let found = self.cur_name() == Some("not") && self.next_on_line(TokenKind::Name);
+        if found {
+            let d = self.foreign("there is no `is not`", "write `x !is Type`");
+            self.report(d);
+            self.bump();
+        }
+        found
+    }
+
     /// The current token cannot begin an expression: why somebody might have thought so.
     #[inline(never)]
     pub(super) fn foreign_expr(&mut self) -> Option<Diagnostic> {
@@ -72,7 +87,9 @@ impl Parser<'_> {
         Some(match self.cur.kind {
             LBrace => self
                 .foreign("a `{` begins no expression", "a closure is written `x => …`, `(x, y) => …` or `() => { … }`; an array `[1, 2]`"),
-            Fun => self.foreign("a function without a name is written differently", "write a closure: `(x: Int) => x + 1`"),
+            // The bracket before it is not closed.
+            Fun if self.cur.newline && !self.opens.is_empty() && self.nth_kind(1) == Name => return None,
+            Fun => self.foreign("a function inside of an expression is written differently", "write a closure: `(x: Int) => x + 1`"),
             Dot if adjacent && self.nth_kind(1) == Int => {
                 let digits = self.text_of(self.nth(1).span);
                 self.diag(Code::BadNumber, "a digit must stand on both sides of the point").hint(format!("write `0.{digits}`"))
@@ -148,10 +165,17 @@ impl Parser<'_> {
         Some(self.diag(Code::AssignExpression, "an assignment is a statement and has no value").hint(hint))
     }
 
-    /// In brackets, where `,` or the closing one was expected.
-    pub(super) fn bracket_hint(&self) -> Option<String> {
-        if let Some(hint) = self.cur_name().and_then(operator_hint) {
+    /// In brackets, where `,` or `close` was expected.
+    pub(super) fn bracket_hint(&self, close: TokenKind) -> Option<String> {
+        if let Some(hint) = self.operator_word() {
             return Some(hint.to_string());
+        }
+        if let Some(hint) = self.c_cast_hint() {
+            return Some(hint);
+        }
+        if self.cur.newline && starts_expr(self.cur.kind) {
+            let line = self.text_of(Span::new(self.base, self.prev_end)).bytes().filter(|b| *b == b'\n').count() + 1;
+            return Some(format!("a comma, or the {} of line {line}, is missing", close.describe()));
         }
         let hint = match self.cur.kind {
             TokenKind::Question if self.nth_kind(1) == TokenKind::Question => COALESCE,
@@ -164,6 +188,24 @@ impl Parser<'_> {
             _ => return None,
         };
         Some(hint.to_string())
+    }
+
+    /// Behind `(Type)`, at what may have been meant as its operand.
+    fn c_cast_hint(&self) -> Option<String> {
+        let from = self.pos.checked_sub(3)?;
+        let [open, name, close] = self.tokens[from..self.pos] else { return None };
+        let in_parens = (open.kind, name.kind, close.kind) == (TokenKind::LParen, TokenKind::Name, TokenKind::RParen);
+        let ty = own_type(self.text_of(name.span));
+        let before = from.checked_sub(1).map(|i| self.tokens[i].kind);
+        let is_call = matches!(before, Some(TokenKind::Name | TokenKind::RParen | TokenKind::RBracket | TokenKind::Gt));
+        if !in_parens || is_call || !looks_like_type(ty) || !begins_operand(self.cur.kind) {
+            return None;
+        }
+        Some(match ty {
+            "Int" | "Float" => format!("numbers are converted by methods: `x.to{ty}()`"),
+            "Str" => "text of a value is written `\"${x}\"`".to_string(),
+            _ => format!("a cast is written `x as {ty}`"),
+        })
     }
 
     // Statements.
@@ -190,8 +232,12 @@ impl Parser<'_> {
             return d;
         }
         let d = self.expected_end_diag(format!("expected the end of the statement, found {}", self.found()));
+        if let Some(hint) = self.c_cast_hint() {
+            return d.hint(hint);
+        }
         match self.cur.kind {
             Question => self.question_mark(),
+            Bang if self.pos == start + 1 && self.nth_kind(1) == LParen => d.hint(format!("a call has no `!`: `{word}(…)`")),
             LBrace if matches!(word, "switch" | "when") => {
                 Diagnostic::new(Code::ForeignSyntax, first.span, format!("there is no `{word}`"))
                     .hint("write `match x { 1 => a; 2, 3 => b; else => c }`")
@@ -206,7 +252,6 @@ impl Parser<'_> {
             Name if matches!(self.cur_name(), Some("elif" | "elsif" | "elseif" | "elseIf")) => {
                 self.foreign(format!("there is no {}", self.found()), "write `else if`")
             }
-            In => d.hint("write `xs.contains(x)`"),
             Colon => d.hint("a variable is declared with `let x: Int = …` or `var x: Int = …`"),
             Ellipsis => d.hint("a range is written `a..b`, or `a..<b` without its end"),
             Arrow | FatArrow => d.hint("a closure's parameters are names: `x => …`, `(x, y: Int) => …`"),
@@ -225,6 +270,7 @@ impl Parser<'_> {
             "unless" => "write `if !condition { … }`",
             "until" => "write `while !condition { … }`",
             "elif" | "elsif" | "elseif" => "write `else if`",
+            "raise" => "write `throw Error(…)`",
             "do" => "write `while true { … if !condition { break } }`",
             _ if is_fun_word(word) => "a function is declared with `fun` at the top level; a closure is written `(x: Int) => …`",
             _ => "write `while true { … }` or `for i in 0..<n { … }`",
@@ -250,7 +296,7 @@ impl Parser<'_> {
             // Also a function may have the name, and what is called with a closure has a `:` here.
             ("foreach", TokenKind::LParen) if self.nth_kind(3) != TokenKind::In && self.nth_kind(4) != TokenKind::In => return None,
             ("foreach", TokenKind::LParen | TokenKind::Name) => self.unknown_word(self.cur.span, word),
-            ("unless" | "until", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
+            ("unless" | "until" | "raise", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
             ("switch" | "when", kind) if begins_operand(kind) || kind == TokenKind::LBrace => {
                 self.foreign(format!("there is no `{word}`"), "write `match x { 1 => a; 2, 3 => b; else => c }`")
             }

@@ -354,7 +354,7 @@ impl<'a> Parser<'a> {
         let mut d = self.expected_diag(Code::ExpectedToken, &what);
         if d.code == Code::ExpectedToken {
             let hint =
-                if comma { Some("there are no tuples: two values stand in a `Pair(a, b)`".to_string()) } else { self.bracket_hint() };
+                if comma { Some("there are no tuples: two values stand in a `Pair(a, b)`".to_string()) } else { self.bracket_hint(close) };
             d = d.secondary(open, "opened here").maybe_hint(hint);
         }
         self.abort(d)

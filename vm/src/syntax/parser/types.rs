@@ -3,6 +3,7 @@
 //! In an expression `<` after a name begins type arguments only where a list of types and its `>` follow: before a call's `(` on the same line (`f<T>(x)`), or behind
 //! `as` and `is` (`x as List<Int>`). All else is a comparison, so `x as Int < y` and `a < b` are.
 
+use super::expr::starts_expr;
 use super::{PResult, Parser, Role};
 use crate::diag::Code;
 use crate::source::Span;
@@ -154,11 +155,31 @@ impl<'a> Parser<'a> {
         Scan { tokens: self.tokens, pos: self.pos, kind: self.cur.kind, budget: LOOK_AHEAD }
     }
 
-    /// At `<T, …>(`, on one line as far as it matters.
-    pub(super) fn at_generic_call(&self) -> bool {
+    /// What the `<` at the current token begins, which stands behind a name in an expression.
+    pub(super) fn angle(&self) -> Angle {
         let mut scan = self.scan_from_here();
-        scan.type_args() && scan.kind == TokenKind::LParen && !scan.token().newline
+        if !scan.type_args() {
+            return Angle::Comparison;
+        }
+        let next = scan.token();
+        let whole = scan.kind == next.kind;
+        match next.kind {
+            _ if !whole => Angle::Comparison,
+            TokenKind::LParen if !next.newline => Angle::Call,
+            TokenKind::LBracket => Angle::Uncalled,
+            kind if !starts_expr(kind) || (next.newline && self.opens.is_empty()) => Angle::Uncalled,
+            _ => Angle::Comparison,
+        }
     }
+}
+
+/// What a `<` behind a name begins.
+pub(super) enum Angle {
+    Comparison,
+    /// Type arguments and a `(` on the same line.
+    Call,
+    /// Type arguments before what cannot be the right side of a comparison: nothing that is correct looks so.
+    Uncalled,
 }
 
 /// Reads ahead without building anything or reporting.
