@@ -136,6 +136,27 @@ codes! {
     Internal = "E0607", "a mistake in the VM itself";
 }
 
+impl Code {
+    /// Follows from a declaration that is not there, or that a lost brace has put elsewhere: of a program with errors of syntax it says little.
+    pub fn follows_from_gaps(self) -> bool {
+        use Code::*;
+        matches!(
+            self,
+            UnknownName
+                | UnknownType
+                | UnknownMember
+                | Duplicate
+                | NotAType
+                | NoThis
+                | ArgumentCount
+                | NotIndexable
+                | NothingToOverride
+                | MissingImplementation
+                | MissingReturn
+        )
+    }
+}
+
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.id())

@@ -33,6 +33,7 @@ impl<'a> Checker<'a> {
             called: FxHashSet::default(),
             depth: 0,
             check_all,
+            has_gaps: units.iter().any(|unit| unit.broken),
         };
         for unit in units {
             let library = unit.origin == Origin::Library;

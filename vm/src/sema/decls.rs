@@ -174,11 +174,15 @@ pub struct Checker<'a> {
     /// Nesting of expressions, over all functions being checked at the moment.
     pub depth: u32,
     pub check_all: bool,
+    /// Declarations may be missing, because of errors that were reported already.
+    pub has_gaps: bool,
 }
 
 impl<'a> Checker<'a> {
     pub fn report(&mut self, diagnostic: Diagnostic) {
-        self.sink.push(diagnostic);
+        if !(self.has_gaps && diagnostic.code.follows_from_gaps()) {
+            self.sink.push(diagnostic);
+        }
     }
 
     /// What the user may have meant by `name`; nothing any more where errors are only counted.
@@ -188,7 +192,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.sink.push(Diagnostic::new(code, span, message));
+        self.report(Diagnostic::new(code, span, message));
     }
 
     pub fn class(&self, id: ClassId) -> &ClassInfo<'a> {

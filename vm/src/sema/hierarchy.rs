@@ -152,6 +152,7 @@ impl<'a> Checker<'a> {
                 let name = self.class(class).name;
                 self.error(Code::TooManyThings, name.span, format!("`{}` has more than {MAX_DEPTH} classes in a line above it", name.text));
                 self.cut(class, up);
+                self.classes[class.index()].half_known = true;
             }
         }
         let supers = self.direct_supers(class);

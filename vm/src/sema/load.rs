@@ -20,7 +20,7 @@ pub struct Unit {
     pub file: FileId,
     pub origin: Origin,
     pub ast: ast::File,
-    /// Has errors of syntax: declarations may be missing from the tree.
+    /// Has errors of syntax, or imports that cannot be read: declarations may be missing.
     pub broken: bool,
 }
 
@@ -85,8 +85,9 @@ impl<'m> Loader<'m> {
             if !self.seen.insert(identity(&path)) {
                 continue;
             }
-            if let Some(text) = self.read(&path, span) {
-                self.open(&path, text, span, &mut stack);
+            match self.read(&path, span) {
+                Some(text) => self.open(&path, text, span, &mut stack),
+                None => top.unit.broken = true,
             }
         }
     }

@@ -46,7 +46,7 @@ pub enum Scope {
 /// Stack for checking: expressions may nest as deep as the checker's limit allows.
 const STACK: usize = 256 << 20;
 
-/// Checks a loaded program. There is a program exactly where there are no diagnostics.
+/// Checks a loaded program. There is a program exactly where there are no diagnostics, neither of loading it nor here.
 pub fn check(units: &[Unit], scope: Scope) -> (Option<hir::Program>, Diagnostics) {
     std::thread::scope(|threads| {
         let worker = std::thread::Builder::new().name("check".to_string()).stack_size(STACK);

@@ -91,7 +91,8 @@ impl<'a> Checker<'a> {
         let has_body = !matches!(decl.body, FunBody::None) || decl.modifiers.is_native.is_some();
         let is_interface = self.class(class).kind == ClassKind::Interface;
         let class_is_abstract = is_interface || self.class(class).kind == (ClassKind::Class { is_abstract: true });
-        if !has_body && !class_is_abstract {
+        // Without the word `abstract` the parser has asked for a body.
+        if !has_body && decl.modifiers.is_abstract.is_some() && !class_is_abstract {
             let problem = Diagnostic::new(
                 Code::AbstractMember,
                 decl.name.span,

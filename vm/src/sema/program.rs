@@ -27,7 +27,7 @@ pub fn check(units: &[Unit], scope: Scope) -> (Option<Program>, Diagnostics) {
     if !checker.sink.is_empty() {
         return (None, checker.sink);
     }
-    match main {
+    match main.filter(|_| !checker.has_gaps) {
         Some(main) => (Some(checker.into_program(main)), Diagnostics::new()),
         None => (None, checker.sink),
     }
@@ -63,9 +63,7 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let Some(main) = found else {
-            let mut user = units.iter().filter(|u| u.origin == crate::source::Origin::User).peekable();
-            // In a broken file `main` may be among what the parser had to skip.
-            if user.peek().is_some() && user.all(|u| !u.broken) {
+            if !self.has_gaps && units.iter().any(|u| u.origin == crate::source::Origin::User) {
                 let problem = Diagnostic::new(Code::NoMain, Span::default(), "the program has no `fun main()`");
                 self.report(problem.hint("a program starts at `fun main() { … }`"));
             }

@@ -66,6 +66,43 @@ fun main() {
     assert_eq!(sink.count(), broken, "{}", sink.render(&map, false));
 }
 
+/// Errors of a program, those of its syntax included.
+fn all_errors(text: &str) -> (Vec<&'static str>, String) {
+    let mut map = SourceMap::new();
+    let mut sink = Diagnostics::new();
+    let units = load_text(&mut map, Path::new("test.lang"), text.to_string(), &mut sink);
+    sink.append(check(&units, Scope::Reachable).1);
+    (sink.iter().map(|d| d.code.id()).collect(), sink.render(&map, false))
+}
+
+/// What recovery has lost is not reported as missing where it is used; errors of their own are.
+#[test]
+fn lost_declarations_are_not_missed() {
+    let cases: [(&str, &[&str]); 11] = [
+        (
+            "class S {\n let a = List<Int>()\n fun f(x: Int)\n  a.add(x)\n }\n fun g(): Int = a.pop()\n}\nfun main() { println(S().g()) }",
+            &["E0124", "E0111"],
+        ),
+        ("class S {\n a = List<Int>()\n fun g(): Int = a.pop()\n}\nfun main() { println(S().g()) }", &["E0106"]),
+        ("class S {\n constructor(x: Int) { }\n}\nfun main() { println(S(1)) }", &["E0118"]),
+        ("fun f(s: Str?): Int {\n if s == null { return 0 } return s.length\n}\nfun main() { f(null) }", &["E0109"]),
+        ("fun f(xs: Int[]): Int = 3\nfun main() { println(f([1])) }", &["E0118"]),
+        ("fun main() { fun g(): Int = 3; println(g()) }", &["E0127"]),
+        ("class T { fun area(): Int }\nfun main() { println(T().area()) }", &["E0124"]),
+        (
+            "fun main() {\n let x = listOf([1]).map { y => y }\n println \"a\"\n raise Error(\"x\")\n when (x) { 1 -> 2 }\n}",
+            &["E0109", "E0109", "E0118", "E0118"],
+        ),
+        ("class C {\n let f = [1].toList().map { x => x }\n fun g() = listOf([1]).map { x => x }\n}\nfun main() { }", &["E0109", "E0109"]),
+        ("import \"missing.lang\"\nfun main() { println(f(1)) }", &["E0209"]),
+        ("fun main() {\n let a: Int = \"text\"\n let b = f(\n}", &["E0110", "E0301"]),
+    ];
+    for (text, codes) in cases {
+        let (found, shown) = all_errors(text);
+        assert_eq!(found, codes, "{shown}");
+    }
+}
+
 #[test]
 fn the_whole_library_is_correct() {
     let mut map = SourceMap::new();
@@ -317,6 +354,10 @@ fn every_code_of_the_checker_has_a_case() {
 fn limits_and_broken_libraries_are_errors() {
     let line: String = (0..400).map(|i| format!("class C{} : C{i}()\n", i + 1)).collect();
     assert!(checked(&format!("class C0\n{line}fun main() {{}}\n")).contains("E0605"));
+    // What is above the limit is not missed below it.
+    let out =
+        checked(&format!("class C0 {{ fun f() {{}} }}\n{line}class D : C400() {{ override fun f() {{}} }}\nfun main() {{ D().g() }}\n"));
+    assert!(out.contains("E0605") && !out.contains("E0402") && !out.contains("E0203"), "{out}");
     let mut map = SourceMap::new();
     let file = map.add("test.lang".into(), "fun main() {}".to_string(), Origin::User).expect("a small file");
     let ast = crate::syntax::parse(&map, file, &mut Diagnostics::new());

@@ -65,8 +65,8 @@ impl Parser<'_> {
             self.mark_start();
             match self.arm() {
                 Ok(arm) => {
+                    let arm = self.end_of_arm(arm);
                     arms.push(arm);
-                    self.end_of_arm();
                 }
                 Err(Abort) => self.sync_statement(start),
             }
@@ -74,9 +74,9 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn end_of_arm(&mut self) {
+    fn end_of_arm(&mut self, mut arm: Arm) -> Arm {
         if self.cur.newline || matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof) {
-            return;
+            return arm;
         }
         let start = self.pos;
         let comma = self.at(TokenKind::Comma);
@@ -86,9 +86,13 @@ impl Parser<'_> {
         self.report(d);
         if comma {
             self.bump();
-        } else {
-            self.sync_statement(start);
+            return arm;
         }
+        self.sync_statement(start);
+        if let ArmBody::Expr(body) = &mut arm.body {
+            body.kind = ExprKind::Error;
+        }
+        arm
     }
 
     #[inline(never)]

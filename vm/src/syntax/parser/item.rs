@@ -297,7 +297,7 @@ impl Parser<'_> {
                     self.report(d);
                     return Ok(FunBody::Block(self.block()?));
                 }
-                Ok(FunBody::Expr(self.expr()?))
+                Ok(FunBody::Expr(self.last_expr()?))
             }
             TokenKind::FatArrow if !self.cur.newline => {
                 let d = self
@@ -305,7 +305,7 @@ impl Parser<'_> {
                     .hint("write `fun f(x: Int) = x + 1`; `=>` stands in closures");
                 self.report(d);
                 self.bump();
-                if self.at(TokenKind::LBrace) { Ok(FunBody::Block(self.block()?)) } else { Ok(FunBody::Expr(self.expr()?)) }
+                if self.at(TokenKind::LBrace) { Ok(FunBody::Block(self.block()?)) } else { Ok(FunBody::Expr(self.last_expr()?)) }
             }
             _ => Ok(FunBody::None),
         }
@@ -446,7 +446,9 @@ impl Parser<'_> {
         let message = format!("expected a line break between members, found {}", self.found());
         let d = self.expected_end_diag(message);
         self.report(d);
-        self.sync_member(self.pos);
+        if self.goes_on() {
+            self.sync_member(self.pos);
+        }
     }
 
     fn sync_member(&mut self, start: usize) {

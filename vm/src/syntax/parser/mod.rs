@@ -16,7 +16,7 @@ mod stmt;
 mod types;
 mod words;
 
-use super::ast::{self, Name, VarDecl};
+use super::ast::{self, Expr, ExprKind, Name, VarDecl};
 use super::lexer::{Lexed, lex};
 use super::token::{Token, TokenKind};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -149,6 +149,21 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         found
+    }
+
+    /// Behind what could be over, its line goes on with something that begins no statement: that is an error, and what was parsed may be half of what was meant.
+    fn goes_on(&self) -> bool {
+        let over = self.cur.newline || matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof);
+        !over && !self.cur.kind.starts_statement()
+    }
+
+    /// The expression that ends a declaration, unless the line goes on behind it: that is reported where the declaration ends.
+    fn last_expr(&mut self) -> PResult<Expr> {
+        let mut e = self.expr()?;
+        if self.goes_on() {
+            e.kind = ExprKind::Error;
+        }
+        Ok(e)
     }
 
     fn mark(&mut self, role: Role) {

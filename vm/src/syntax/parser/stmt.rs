@@ -4,7 +4,7 @@ use super::expr::starts_expr;
 use super::{Abort, PResult, Parser, Role};
 use crate::diag::Code;
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, Block, Expr, ExprKind, Mutability, Stmt, StmtKind, VarDecl};
+use crate::syntax::ast::{BinaryOp, Block, Expr, ExprKind, Mutability, Stmt, StmtKind, TypeExpr, TypeKind, VarDecl};
 use crate::syntax::token::TokenKind;
 
 /// The operator that a compound assignment applies; `None` for plain `=`.
@@ -100,10 +100,7 @@ impl Parser<'_> {
         self.mark_start();
         self.uninitialized = None;
         match self.statement_inner() {
-            Ok(stmt) => {
-                self.end_of_statement(start);
-                stmt
-            }
+            Ok(stmt) => self.end_of_statement(start, stmt),
             Err(Abort) => {
                 let kind = self.uninitialized.take().map_or(StmtKind::Error, StmtKind::Var);
                 self.sync_statement(start);
@@ -114,13 +111,19 @@ impl Parser<'_> {
 
     /// A line break, a `;`, or the block's end must follow.
     #[inline(never)]
-    fn end_of_statement(&mut self, start: usize) {
+    fn end_of_statement(&mut self, start: usize, mut stmt: Stmt) -> Stmt {
         if self.cur.newline || matches!(self.cur.kind, TokenKind::Semi | TokenKind::RBrace | TokenKind::Eof) {
-            return;
+            return stmt;
         }
         let d = self.statement_end_expected(start);
         self.report(d);
-        self.sync_statement(self.pos);
+        if self.goes_on() {
+            self.sync_statement(self.pos);
+            if !matches!(stmt.kind, StmtKind::Var(_)) {
+                stmt.kind = StmtKind::Error;
+            }
+        }
+        stmt
     }
 
     pub(super) fn statement_inner(&mut self) -> PResult<Stmt> {
@@ -194,7 +197,8 @@ impl Parser<'_> {
             return Err(self.abort(d));
         }
         let span = self.span_from(lo);
-        let hint = match ty {
+        let hint = match &ty {
+            Some(TypeExpr { kind: TypeKind::Nullable(_), .. }) => "write `= null`, or another first value".to_string(),
             Some(_) => format!("give `{}` a first value; one that may be missing has a type `T?` and begins as null", name.text),
             None => format!("give `{}` a first value: `= …`", name.text),
         };
@@ -205,7 +209,7 @@ impl Parser<'_> {
     }
 
     fn initializer(&mut self) -> PResult<Expr> {
-        let init = self.expr()?;
+        let init = self.last_expr()?;
         if self.cur.kind.is_assign() && self.same_line() {
             let d = self.statement_end_expected(self.pos);
             return Err(self.abort(d));
