@@ -71,7 +71,9 @@ impl<'a> Checker<'a> {
         };
         let (name, params, type_params) = (self.fun(main).name, self.fun(main).params.len(), self.fun(main).type_params.len());
         let ret = self.ret_of(main);
-        if params > 0 || type_params > 0 {
+        if type_params > 0 {
+            self.report(Diagnostic::new(Code::BadMain, name.span, "`main` takes no type parameters").hint("write `fun main()`"));
+        } else if params > 0 {
             let problem = Diagnostic::new(Code::BadMain, name.span, "`main` takes no parameters");
             self.report(problem.hint("the program's arguments are in `args()`"));
         } else if !matches!(ret, Ty::UNIT | Ty::INT | Ty::ERROR | Ty::NEVER) {

@@ -491,7 +491,15 @@ impl<'a> Body<'_, 'a> {
         let error = self.known.error;
         let wanted = self.types.class(error, &[]);
         let ty = self.shallow(e.ty);
-        if !self.relate().assign(ty, wanted) {
+        if let Some(inner) = self.non_null(ty)
+            && self.relate().assign(inner, wanted)
+        {
+            let shown = article(&self.show_ty(ty));
+            let test = self.null_test_hint(&e);
+            let problem =
+                Diagnostic::new(Code::MaybeNull, e.span, format!("this is {shown}, which may be null, and `throw` needs a value"));
+            self.report(problem.hint(format!("{test}, give another value by `?: …`, or insist with `!!`")));
+        } else if !self.relate().assign(ty, wanted) {
             let shown = self.show_ty(ty);
             let str = self.str_ty();
             let problem = Diagnostic::new(

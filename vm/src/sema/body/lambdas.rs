@@ -79,7 +79,7 @@ impl<'a> Body<'_, 'a> {
     ) -> (Frame, hir::Block) {
         let outside = self.state.clone();
         let mut loops: Vec<u32> = self.frame().outer_loops.clone();
-        loops.extend(&self.frame().repeating);
+        loops.extend(self.frame().repeating.iter().map(|span| span.lo));
         self.frames.push(Frame::new(ret, ret_ty, span.lo, loops));
         self.state.dead = false;
         self.widen_for_closure();

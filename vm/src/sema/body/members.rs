@@ -2,7 +2,7 @@
 
 use super::{Body, Want, expr};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::decls::{Member, Owner, ValueName};
+use crate::sema::decls::{ClassSource, Member, Owner, ValueName};
 use crate::sema::hir::{self, ClassId, Dispatch, ExprKind, FieldId, FunId};
 use crate::sema::members::Found;
 use crate::sema::show::article;
@@ -74,9 +74,20 @@ impl<'a> Body<'_, 'a> {
         if self.may_inherit_names() {
             return;
         }
-        let near = self.near_name(&name.text);
         let problem = Diagnostic::new(Code::UnknownName, name.span, format!("there is no `{}` here", name.text));
-        self.report(problem.maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+        let hint = match self.owner {
+            Owner::Class(class) if self.this.is_some() => self.header_hint(class, &name.text),
+            _ => None,
+        };
+        let hint = hint.or_else(|| self.near_name(&name.text).map(|n| format!("did you mean `{n}`?")));
+        self.report(problem.maybe_hint(hint));
+    }
+
+    /// For what is only a parameter in the header of `class`, and was taken for a field.
+    fn header_hint(&self, class: ClassId, name: &str) -> Option<String> {
+        let ClassSource::Class(decl) = self.class(class).source else { return None };
+        let is_parameter = decl.params.iter().any(|p| p.field.is_none() && &*p.name.text == name);
+        is_parameter.then(|| format!("it is only a parameter of `{}`: write `let {name}` in the class's header to keep it", decl.name.text))
     }
 
     /// A name in scope that the user may have meant.
@@ -181,6 +192,10 @@ impl<'a> Body<'_, 'a> {
             }
             _ => self.class_of(ty).map_or_else(Vec::new, |(c, _)| self.member_names(c, self.library())),
         };
+        if let Some(hint) = self.class_of(ty).and_then(|(class, _)| self.header_hint(class, text)) {
+            let problem = Diagnostic::new(Code::UnknownMember, name.span, format!("`{shown}` has no `{text}`"));
+            return self.report(problem.hint(hint));
+        }
         let near = foreign_member(text).filter(|n| names.contains(n)).or_else(|| self.near(text, names.iter().copied()));
         let hint = match (near, self.kind_of(ty)) {
             (_, TyKind::Param(_)) if text == "equals" => Some(format!("`{shown}` may stand for numbers and for null: compare with `==`")),
@@ -310,8 +325,22 @@ impl<'a> Body<'_, 'a> {
         self.call_accessor(name, receiver, Vec::new(), span)
     }
 
+    /// Whether a name stands for a type, and for nothing that has a value.
+    fn names_type(&mut self, name: &str) -> bool {
+        self.lookup_var(name).is_none()
+            && self.type_names.contains_key(name)
+            && matches!(self.find_name(name), Some(Resolved::Class(_) | Resolved::Value(ValueName::Object(_))))
+    }
+
     /// `a[i]` as a value.
     pub fn index(&mut self, object: &'a ast::Expr, index: &'a ast::Expr, span: Span) -> hir::Expr {
+        if let ast::ExprKind::Name(name) = &object.kind
+            && self.names_type(&name.text)
+        {
+            let problem = Diagnostic::new(Code::NotAValue, name.span, format!("`{}` is a type and cannot be indexed", name.text));
+            self.report(problem.hint("an array is written `[a, b]`, or made by `Array<Int>(n)`"));
+            return super::error_expr(span);
+        }
         let object = self.expr(object, Want::Any);
         if let Some(ty) = self.element_type(&object) {
             let index = self.value(index, Ty::INT);

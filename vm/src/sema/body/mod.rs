@@ -88,8 +88,8 @@ pub struct Frame {
     /// Type for the values returned, where it is being collected.
     ret_ty: Ty,
     loops: Vec<Loop>,
-    /// Starts of the loops that run again what is being checked, outermost first: also of one whose condition that is, in which `break` does not mean it.
-    repeating: Vec<u32>,
+    /// The loops that run again what is being checked, outermost first: also one whose condition that is, in which `break` does not mean it.
+    repeating: Vec<Span>,
     /// For each open `finally`: how many loops were open around it.
     finally: Vec<usize>,
     /// For each open `try` or `catch` with a `finally` behind it: how many loops were open around it, and that `finally`.

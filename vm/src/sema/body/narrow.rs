@@ -42,12 +42,24 @@ impl<'a> Body<'_, 'a> {
 
     /// What helps where the value of `e` may be null: all but a variable that can be narrowed is tested as a copy.
     pub fn null_test_hint(&self, e: &hir::Expr) -> &'static str {
-        let narrows = match e.kind {
-            ExprKind::Local(local) => self.var_of(local).is_some_and(|var| self.can_narrow(var)),
-            ExprKind::Null => true,
-            _ => false,
+        let var = match e.kind {
+            ExprKind::Local(local) => self.var_of(local),
+            ExprKind::Null => return "test it for null first",
+            _ => None,
         };
-        if narrows { "test it for null first" } else { "copy it to a `let` and test that for null" }
+        match var.filter(|&var| self.can_narrow(var)) {
+            Some(var) if self.changes_in_loop(var) => "test it for null in the loop, which assigns it",
+            Some(_) => "test it for null first",
+            None => "copy it to a `let` and test that for null",
+        }
+    }
+
+    /// Whether a loop around here assigns a variable of outside, so that what was known of it before is not in the loop.
+    fn changes_in_loop(&self, var: VarId) -> bool {
+        let declared = self.var(var).span;
+        let loops = self.frames.last().map_or(&[][..], |frame| &frame.repeating);
+        let Some(assigned) = self.assigned.of(declared) else { return false };
+        loops.iter().any(|around| declared.lo < around.lo && assigned.any_within(*around))
     }
 
     /// What a variable is known to be here.

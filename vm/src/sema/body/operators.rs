@@ -69,11 +69,16 @@ impl<'a> Body<'_, 'a> {
                 return self.bad_operand(symbol, op_span, &[side]);
             }
         }
+        let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         let hint = match (l, r) {
-            (Ty::INT, Ty::FLOAT) => self.conversion_hint(left, l, r),
-            (Ty::FLOAT, Ty::INT) => self.conversion_hint(right, r, l),
+            (Ty::INT, Ty::FLOAT) if fits(op, Ty::FLOAT) => self.conversion_hint(left, l, r),
+            (Ty::FLOAT, Ty::INT) if fits(op, Ty::FLOAT) => self.conversion_hint(right, r, l),
+            (Ty::INT | Ty::FLOAT, Ty::INT | Ty::FLOAT) => Some("this works on `Int` only".to_string()),
+            (Ty::INT, Ty::BOOL) | (Ty::BOOL, Ty::INT) if bitwise && (is_comparison(left) || is_comparison(right)) => {
+                Some(format!("comparisons bind tighter: write `(a {symbol} b) == c`"))
+            }
             _ if op == BinaryOp::Add && (l == str || r == str) => Some("put the other value into the text: `\"…${value}…\"`".to_string()),
-            (Ty::FLOAT, Ty::FLOAT) => Some("this works on `Int` only".to_string()),
+            _ if l == r && l == str => Some("of the operators `Str` has `+` and the comparisons".to_string()),
             (Ty::BOOL, Ty::BOOL) if matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge) => None,
             _ if l == r && matches!(self.kind_of(l), TyKind::Param(_) | TyKind::Class(..)) => {
                 Some("operators work on numbers and `Str`: call a method, such as `compareTo`".to_string())
@@ -169,11 +174,30 @@ impl<'a> Body<'_, 'a> {
         let hint = match (l, r) {
             (Ty::INT, Ty::FLOAT) => self.conversion_hint(left, l, r),
             (Ty::FLOAT, Ty::INT) => self.conversion_hint(right, r, l),
+            (Ty::INT, _) => character_hint(right),
+            (_, Ty::INT) => character_hint(left),
             _ => None,
         };
         let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{}` on `{a}` and `{b}`: they can never be equal", symbol(op)));
         self.report(problem.secondary(left.span, article(&a)).secondary(right.span, article(&b)).maybe_hint(hint));
     }
+}
+
+fn is_comparison(e: &hir::Expr) -> bool {
+    use hir::BinaryOp::*;
+    match e.kind {
+        ExprKind::Equals { .. } | ExprKind::Same { .. } => true,
+        ExprKind::Binary { op, .. } => matches!(op, Lt | Le | Gt | Ge),
+        _ => false,
+    }
+}
+
+/// For a text of one character next to an `Int`, such as a `Str`'s byte.
+fn character_hint(e: &hir::Expr) -> Option<String> {
+    let ExprKind::Str(text) = &e.kind else { return None };
+    let mut chars = text.chars();
+    let one = chars.next().filter(|c| c.is_ascii() && chars.next().is_none())?;
+    Some(format!("write `'{}'`, the character as an `Int`", one.escape_debug()))
 }
 
 fn fits(op: BinaryOp, ty: Ty) -> bool {

@@ -116,12 +116,14 @@ impl<'a> Body<'_, 'a> {
         let inner = self.non_null(subject).unwrap_or(subject);
         match &pattern.kind {
             PatternKind::Else => Checked::Else,
-            PatternKind::Value(e) if self.is_wildcard(e) => {
-                let problem = Diagnostic::new(Code::ForeignSyntax, e.span, "`_` is no pattern");
-                self.report(problem.hint("write `else => …`"));
-                Checked::Else
+            PatternKind::Value(e) => {
+                if let Some(word) = self.wildcard(e) {
+                    let problem = Diagnostic::new(Code::ForeignSyntax, e.span, format!("`{word}` is no pattern"));
+                    self.report(problem.hint("write `else => …`"));
+                    return Checked::Else;
+                }
+                self.value_pattern(e, inner, subject, coverage)
             }
-            PatternKind::Value(e) => self.value_pattern(e, inner, subject, coverage),
             PatternKind::Range { start, end, inclusive } => self.range_pattern(start, end, *inclusive, inner, pattern.span),
             PatternKind::Is { ty: written, bind } => {
                 let ty = self.ck.resolve_type(&self.ty_scope, written);
@@ -149,10 +151,16 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// `_`, where no constant has that name.
-    fn is_wildcard(&mut self, e: &ast::Expr) -> bool {
-        let ast::ExprKind::Name(name) = &e.kind else { return false };
-        &*name.text == "_" && (self.lookup_var("_").is_some() || self.find_name("_").is_none())
+    /// What stands for `else` in other languages, where no constant has that name.
+    fn wildcard(&mut self, e: &'a ast::Expr) -> Option<&'a str> {
+        let ast::ExprKind::Name(name) = &e.kind else { return None };
+        let word = &*name.text;
+        let foreign = match word {
+            "_" => self.lookup_var(word).is_some() || self.find_name(word).is_none(),
+            "default" | "otherwise" => self.lookup_var(word).is_none() && self.find_name(word).is_none(),
+            _ => false,
+        };
+        foreign.then_some(word)
     }
 
     fn value_pattern(&mut self, e: &'a ast::Expr, inner: Ty, subject: Ty, coverage: &mut Coverage) -> Checked {

@@ -3,7 +3,7 @@
 use super::members::Resolved;
 use super::{Body, Loop, VarKind, Want, expr, stmt};
 use crate::diag::{Code, Diagnostic};
-use crate::sema::decls::ValueName;
+use crate::sema::decls::{ClassSource, Owner, ValueName};
 use crate::sema::flow::{State, VarId};
 use crate::sema::hir::{self, ExprKind, LocalId, StmtKind};
 use crate::sema::members::Found;
@@ -201,7 +201,11 @@ impl<'a> Body<'_, 'a> {
                 VarKind::This => "`this`",
             };
             let problem = Diagnostic::new(Code::AssignImmutable, name.span, format!("`{}` cannot be assigned: it is {what}", name.text));
-            let hint = if kind == VarKind::Let { "declare it with `var`" } else { "copy it to a `var` first" };
+            let hint = match kind {
+                VarKind::Let => "declare it with `var`",
+                VarKind::Param if self.is_header_field(first) => "write `var` before it in the class's header",
+                _ => "copy it to a `var` first",
+            };
             self.report(problem.secondary(first, "declared here").hint(hint));
             return None;
         }
@@ -222,6 +226,13 @@ impl<'a> Body<'_, 'a> {
                 None
             }
         }
+    }
+
+    /// Whether the parameter declared there is a field as well, as those of a class's header may be.
+    fn is_header_field(&self, declared: Span) -> bool {
+        let Owner::Class(class) = self.owner else { return false };
+        let ClassSource::Class(decl) = self.class(class).source else { return false };
+        decl.params.iter().any(|p| p.field.is_some() && p.name.span == declared)
     }
 
     fn value_place(&mut self, value: ValueName, name: &'a ast::Name) -> Option<(Place, Ty)> {
@@ -336,7 +347,7 @@ impl<'a> Body<'_, 'a> {
 
     fn while_stmt(&mut self, cond: &'a ast::Expr, body: &'a ast::Block, span: Span, out: &mut Vec<hir::Stmt>) {
         self.widen(span);
-        self.frame().repeating.push(span.lo);
+        self.frame().repeating.push(span);
         let cond = self.cond(cond);
         self.state = cond.holds;
         let (body, breaks) = self.loop_body(body);
@@ -393,7 +404,7 @@ impl<'a> Body<'_, 'a> {
         let before = self.state.clone();
         let mark = self.open_scope();
         let (_, local) = self.declare(var, ty, VarKind::Loop);
-        self.frame().repeating.push(span.lo);
+        self.frame().repeating.push(span);
         let (body, breaks) = self.loop_body(body);
         self.frame().repeating.pop();
         self.close_scope(mark);
