@@ -108,6 +108,18 @@ impl Replay {
         Ok(replay.finish(&mut sink))
     }
 
+    /// The thread starts. Its time counts from here; without this, from its first event.
+    pub fn start(&mut self, thread: ThreadId, stamp: u64, sink: &mut impl FnMut(&Sample)) {
+        let index = self.index(thread, stamp);
+        self.threads[index].start(&mut self.interval, sink);
+    }
+
+    /// The thread ends, and has no event after that: where time is that of [stamps](Time::Stamps), it went on until now.
+    pub fn end(&mut self, thread: ThreadId, stamp: u64, sink: &mut impl FnMut(&Sample)) {
+        let index = self.index(thread, stamp);
+        self.threads[index].end(stamp, self.options.time, &mut self.interval, sink);
+    }
+
     /// The thread's next event. Samples go to the sink when they are complete.
     pub fn event(&mut self, thread: ThreadId, event: Event, stamp: u64, sink: &mut impl FnMut(&Sample)) {
         let index = match self.last {

@@ -32,6 +32,7 @@ mod frame;
 mod load;
 mod reader;
 mod records;
+mod timeline;
 mod times;
 mod writer;
 
@@ -42,5 +43,6 @@ pub use events::MAX_EVENTS;
 pub use load::{ThreadTrace, Trace};
 pub use reader::{EventBlock, Limits, TraceReader};
 pub use records::{Record, Records};
+pub use timeline::{Step, Timeline};
 pub use times::{Stamp, Times};
 pub use writer::TraceWriter;

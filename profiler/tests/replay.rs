@@ -135,6 +135,25 @@ fn threads_have_stacks_ticks_and_samplers_of_their_own() {
 }
 
 #[test]
+fn time_passes_from_a_threads_start_to_its_end() {
+    let main = thread(0);
+    let run = |time| {
+        let options = Options { time, ..stamped(exactly(WALK, 100), 0) };
+        let (mut replay, mut stacks) = (Replay::new(options).unwrap(), Vec::new());
+        let mut sink = |sample: &Sample| stacks.push(sample.stack.clone());
+        replay.start(main, 1000, &mut sink);
+        replay.event(main, Event::call(edge(0)), 1150, &mut sink);
+        replay.end(main, 1450, &mut sink);
+        let summary = replay.finish(&mut sink);
+        (stacks, summary)
+    };
+    let (stacks, summary) = run(Time::Stamps);
+    assert_eq!(stacks, [[edge(0)], [edge(0)], [edge(0)]], "at 1200, 1300 and 1400");
+    assert_eq!((summary.cycles, summary.counters.ticks, summary.counters.samples_empty), (450, 4, 1));
+    assert_eq!(run(Time::PerCall(10)).1.cycles, 5);
+}
+
+#[test]
 fn exhaustive_profiling_is_complete() {
     // More calls than are handed over at once.
     let trace = random_trace(5, 300_000, 2);

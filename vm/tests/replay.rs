@@ -212,6 +212,21 @@ fn the_clock_and_its_rate_say_when_ticks_come() {
 }
 
 #[test]
+fn however_rare_time_stamps_are_a_run_takes_the_same_time() {
+    let folder = Folder::new("replay-stamps").with("run.lang", PROGRAM);
+    let time = |stamps: &str| {
+        assert_eq!(folder.vm(&["trace", "run.lang", "--stamps", stamps]).status.code(), Some(0));
+        let (code, out, errors) = streams(&folder.vm(&["replay", "run.trace", "--profile", "stackwalk", "--interval", "1us", "--json"]));
+        assert_eq!((code, errors.as_str()), (Some(0), ""));
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert!(report["counters"]["samples"].as_u64() > Some(10), "{out}");
+        report["nanoseconds"].as_f64().unwrap()
+    };
+    let every = time("1");
+    assert!(["32", "1000", "1000000"].iter().all(|stamps| time(stamps) == every));
+}
+
+#[test]
 fn the_table_tells_what_is_hot_and_how_sure_that_is() {
     let folder = Recorded::new("table");
     let table = folder.replay("--profile estimator --interval 20 --compare exhaustive --top 2");

@@ -90,20 +90,38 @@ impl Thread {
 
     pub(super) fn event(&mut self, event: Event, stamp: u64, time: Time, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
         self.now = self.time_of(event, stamp, time);
-        if !self.has_begun {
-            self.has_begun = true;
-            let action = self.sampler.start(self.at());
-            self.follow(action, interval, sink);
+        self.start(interval, sink);
+        self.pass(interval, sink);
+        match event.edge() {
+            Some(edge) => self.call(event, edge, interval, sink),
+            None => self.ret(),
         }
+    }
+
+    /// Once: later calls do nothing.
+    pub(super) fn start(&mut self, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        let action = self.sampler.start(self.at());
+        self.follow(action, interval, sink);
+    }
+
+    pub(super) fn end(&mut self, stamp: u64, time: Time, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
+        if time == Time::Stamps {
+            self.now = stamp.max(self.now);
+            self.pass(interval, sink);
+        }
+        self.close_burst(sink);
+    }
+
+    /// Time has passed since the last event.
+    fn pass(&mut self, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
         self.raise_ticks(interval, sink);
         if let Some(Burst { until: Until::Time(end), .. }) = self.burst
             && self.now >= end
         {
             self.end_burst(interval, sink);
-        }
-        match event.edge() {
-            Some(edge) => self.call(event, edge, interval, sink),
-            None => self.ret(),
         }
     }
 
@@ -290,7 +308,7 @@ impl Thread {
         counters
     }
 
-    /// Cycles from the thread's first event to its last.
+    /// Cycles from the thread's start, or its first event, to its end or last event.
     pub(super) fn elapsed(&self) -> u64 {
         self.now - self.started
     }

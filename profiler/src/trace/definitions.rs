@@ -65,6 +65,8 @@ pub(super) fn put_end(out: &mut Vec<u8>, thread: ThreadId, cycles: u64) {
 pub(super) struct Defined {
     pub program: Program,
     pub threads: PrimaryMap<ThreadId, Thread>,
+    /// Those that have ended, in order.
+    pub ended: Vec<ThreadId>,
     /// Bytes of all names.
     names: u64,
 }
@@ -114,6 +116,7 @@ impl Defined {
             END => {
                 let (thread, cycles) = (bytes.number()?, bytes.number()?);
                 self.running(thread)?.end = Some(cycles);
+                self.ended.push(ThreadId::new(thread as usize));
             }
             _ => return Err(Problem::Malformed("there is no definition of such a kind")),
         }

@@ -54,6 +54,8 @@ pub struct EventBlock<'a> {
     pub program: &'a Program,
     /// The threads so far.
     pub threads: &'a PrimaryMap<ThreadId, Thread>,
+    /// Those that have ended so far, in order.
+    pub ended: &'a [ThreadId],
 }
 
 impl<'a> EventBlock<'a> {
@@ -102,6 +104,11 @@ impl<R: Read> TraceReader<R> {
     /// The threads that have started so far.
     pub fn threads(&self) -> &PrimaryMap<ThreadId, Thread> {
         &self.defined.threads
+    }
+
+    /// The threads that have ended so far, in order.
+    pub fn ended(&self) -> &[ThreadId] {
+        &self.defined.ended
     }
 
     /// Events read so far, of all threads.
@@ -155,7 +162,16 @@ impl<R: Read> TraceReader<R> {
     /// The events that were decoded last.
     pub(super) fn block(&self, thread: ThreadId, first: u64) -> EventBlock<'_> {
         let Decoder { events, stamps, base, .. } = &self.decoder;
-        EventBlock { thread, first, events, stamps, base: *base, program: &self.defined.program, threads: &self.defined.threads }
+        EventBlock {
+            thread,
+            first,
+            events,
+            stamps,
+            base: *base,
+            program: &self.defined.program,
+            threads: &self.defined.threads,
+            ended: &self.defined.ended,
+        }
     }
 
     fn read(&mut self) -> Result<Option<(ThreadId, u64)>, Problem> {

@@ -3,6 +3,7 @@
 mod damage;
 mod made_by_hand;
 mod round_trip;
+mod timeline;
 mod writer;
 
 use profiler::program::{CallSite, Function, Program};

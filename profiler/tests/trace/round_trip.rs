@@ -15,7 +15,7 @@ fn same_program(a: &Program, b: &Program) {
 
 /// Something that a program does or a writer is asked for.
 #[derive(Clone, Debug)]
-enum Op {
+pub enum Op {
     Start,
     End(usize),
     Call { thread: usize, site: Option<u32>, callee: u32 },
@@ -26,7 +26,7 @@ enum Op {
 
 const FUNCTIONS: u32 = 300;
 
-fn op() -> impl Strategy<Value = Op> {
+pub fn op() -> impl Strategy<Value = Op> {
     let thread = 0..4_usize;
     prop_oneof![
         1 => Just(Op::Start),
@@ -49,7 +49,7 @@ struct Expected {
 }
 
 /// Does the same with a writer and with a plain model of what it should write.
-fn write(ops: &[Op]) -> (Vec<u8>, Program, Vec<ThreadTrace>) {
+pub fn write(ops: &[Op]) -> (Vec<u8>, Program, Vec<ThreadTrace>) {
     let mut writer = TraceWriter::new(Vec::new(), Clock::Nanoseconds, &program(FUNCTIONS)).unwrap();
     let mut threads: Vec<Expected> = Vec::new();
     for (number, op) in ops.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `vm replay TRACE`: a recorded run under any profiler, and what the profile is worth.
 //!
-//! In: a trace, read block by block, so that memory does not grow with the run. Out: a report on stdout, a profile as a file.
+//! In: a trace, read block by block, so that memory does not grow with the run, but for stretches without time stamps ([`Timeline`]). Out: a report on stdout, a profile as a file.
 //! A damaged trace gives the profile of its good part, and the damage as an error.
 
 use super::args::{ClockArg, CompareArg, ReplayArgs};
@@ -10,13 +10,14 @@ use super::progress::Progress;
 use super::sampling::ModeArg;
 use super::text;
 use profiler::clock::{Clock, Rate};
-use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
+use profiler::collect::{self, Collector, StructureKind, Weights};
 use profiler::export;
+use profiler::ids::ThreadId;
 use profiler::profile::{Meta, Profile};
 use profiler::replay::{Options, Replay, Summary, Time};
 use profiler::report::Report;
 use profiler::samplers::Parameters;
-use profiler::trace::{EventBlock, Limits, TraceError, TraceReader};
+use profiler::trace::{Limits, Step, Timeline, TraceError, TraceReader};
 use profiler::tuning::CONTEXT_NODES;
 use std::fs::File;
 use std::path::Path;
@@ -153,14 +154,21 @@ impl<'a> Source<'a> {
     /// Runs the whole file, or its good part, and says what is wrong with it.
     fn stream(&mut self, runs: &mut [Run], quiet: bool) -> Result<Option<TraceError>, String> {
         let progress = Progress::new(self.bytes, quiet);
-        loop {
+        let needs_time = runs.iter().any(|run| run.options.time == Time::Stamps);
+        let mut timeline = if needs_time { Timeline::default() } else { Timeline::with_limit(0) };
+        let damage = loop {
             match self.reader.next_block() {
-                Ok(Some(block)) => runs.iter_mut().try_for_each(|run| run.block(&block)).map_err(|error| error.to_string())?,
-                Ok(None) => return Ok(None),
-                Err(damage) => return Ok(Some(damage)),
+                Ok(Some(block)) => {
+                    runs.iter_mut().try_for_each(|run| run.collector.learn(block.program)).map_err(|error| error.to_string())?;
+                    timeline.block(&block, &mut |thread, step| runs.iter_mut().for_each(|run| run.step(thread, step)));
+                }
+                Ok(None) => break None,
+                Err(damage) => break Some(damage),
             }
             progress.at(self.reader.offset());
-        }
+        };
+        timeline.finish(&self.reader, &mut |thread, step| runs.iter_mut().for_each(|run| run.step(thread, step)));
+        Ok(damage)
     }
 
     /// As profiles tell a replay's time: what stamps count is known, how fast they are taken to pass is not.
@@ -193,13 +201,16 @@ impl Run {
         Ok(Run { options, replay, collector })
     }
 
-    fn block(&mut self, block: &EventBlock<'_>) -> Result<(), CollectError> {
-        self.collector.learn(block.program)?;
+    fn step(&mut self, thread: ThreadId, step: Step) {
         let mut sink = |sample: &_| self.collector.add(sample);
-        for (&event, stamp) in block.events.iter().zip(block.times()) {
-            self.replay.event(block.thread, event, stamp, &mut sink);
+        match step {
+            Step::Start(stamp) => self.replay.start(thread, stamp, &mut sink),
+            Step::Event(event, stamp) => self.replay.event(thread, event, stamp, &mut sink),
+            Step::End(stamp) => {
+                self.replay.end(thread, stamp, &mut sink);
+                self.collector.end(thread);
+            }
         }
-        Ok(())
     }
 
     fn finish(mut self, source: &Source<'_>) -> Result<Measured, String> {
