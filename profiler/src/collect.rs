@@ -50,7 +50,7 @@ use crate::structures::dropped::Dropped;
 use crate::structures::ksf::SiblingKsf;
 use cranelift_entity::EntityRef;
 use follow::Follower;
-use spread::{Scale, Spread};
+use spread::{Known, Scale, Spread};
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use sums::Sums;
@@ -236,7 +236,7 @@ impl Collector {
     /// A sample had an edge that the program does not have.
     pub fn profile(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<Profile, CollectError> {
         let scale = self.scale(calls);
-        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale.factor));
+        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale));
         let builder = match self.document(scale)? {
             Some(contexts) => builder.contexts(contexts),
             None => builder,
@@ -246,8 +246,10 @@ impl Collector {
 
     fn scale(&self, calls: Option<u64>) -> Scale {
         let (total, is_sampled) = (self.dcg.total(), self.options.weights != Weights::Exact);
-        let factor = calls.filter(|_| is_sampled && total > 0.0).map_or(1.0, |calls| calls as f64 / total);
-        Scale { factor, ticks: self.dcg.strata() }
+        match calls.filter(|_| is_sampled && total > 0.0) {
+            Some(calls) => Scale { factor: calls as f64 / total, ticks: self.dcg.strata_by_weight(), known: Known::Calls },
+            None => Scale { factor: 1.0, ticks: self.dcg.strata(), known: Known::Parts },
+        }
     }
 
     fn document(&self, scale: Scale) -> Result<Option<profile::Contexts>, CollectError> {

@@ -2,7 +2,7 @@
 //!
 //! Samples of one tick (or burst) of one thread are not independent of each other and make one *stratum*; strata are taken to be independent. So the spread of a weight over the `n` strata, those in which its key was
 //! not seen included, says how far the sum can be off. Strata may stand for unequal parts of the run (windows of live profiling do, by the time between them), of which a stratum contributes more the larger its part `t` is; that is no error,
-//! since the sum of the parts is known. So with `y` what a stratum contributes, and `r` the sum of all `y` by that of all `t`, the sum's variance is estimated from residuals, as `n / (n - 1) * sum of (y - r t)²` (ratio estimation: W. Cochran,
+//! since the sum of the parts is known. Where it is known how many calls there were, a stratum stands for all that it contributes: an error is then only whose calls these are. So with `y` what a stratum contributes, and `r` the sum of all `y` by that of all `t`, the sum's variance is estimated from residuals, as `n / (n - 1) * sum of (y - r t)²` (ratio estimation: W. Cochran,
 //! "Sampling Techniques", chapter 6). Where all parts are alike, that is the spread about the mean. For a share `s` of the sum of all keys' contributions `x`, the same is done with `y - s x` (a ratio of two sums, to first order). What was
 //! counted exactly has no error and adds none.
 //!
@@ -102,8 +102,7 @@ impl Strata {
         let n = self.count as f64;
         let rate = share(sum, self.sum);
         let residuals = squares - 2.0 * rate * parts + rate * rate * self.squares;
-        // Rounding may make it negative where all strata contribute by their parts.
-        (n / (n - 1.0) * residuals).max(0.0).sqrt()
+        (n / (n - 1.0) * rounded(residuals, squares)).sqrt()
     }
 }
 
@@ -147,10 +146,15 @@ impl Sums {
         self.strata += other.strata;
     }
 
+    /// So many strata of which each stands for what it contributed here.
+    pub fn as_parts(&self, count: u64) -> Strata {
+        Strata { count, sum: self.sampled, squares: self.squares }
+    }
+
     /// `all`: of all keys together.
     pub fn estimate(&self, all: &Sums, strata: &Strata) -> Estimate {
         let share = share(self.weight(), all.weight());
-        let squares = self.squares - 2.0 * share * self.products + share * share * all.squares;
+        let squares = rounded(self.squares - 2.0 * share * self.products + share * share * all.squares, self.squares);
         let residuals = strata.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
         Estimate {
             weight: self.weight(),
@@ -161,6 +165,12 @@ impl Sums {
             strata: self.strata,
         }
     }
+}
+
+/// What is left of a sum of squares: nothing, if rounding alone may have left it.
+fn rounded(left: f64, of: f64) -> f64 {
+    const ROUNDING: f64 = 1e-12;
+    if left <= ROUNDING * of { 0.0 } else { left }
 }
 
 /// A part of a whole; 0 if there is none.

@@ -4,7 +4,7 @@
 
 use super::CollectError;
 use super::follow::Follower;
-use super::spread::{Scale, Squares};
+use super::spread::{Known, Scale, Squares};
 use crate::ids::EdgeId;
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, ProfileError, Seen, Structure};
 use crate::structures::CallStructure;
@@ -15,13 +15,17 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::Packe
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-pub(super) fn edges(dcg: &Dcg, scale: f64) -> Vec<DcgEdge> {
+pub(super) fn edges(dcg: &Dcg, scale: Scale) -> Vec<DcgEdge> {
     let dcg = dcg.ended();
     let edge = |(edge, _)| {
         let estimate = dcg.estimate(edge);
+        let error = match scale.known {
+            Known::Calls => estimate.share_error * dcg.total(),
+            Known::Parts => estimate.standard_error,
+        };
         // From one tick nothing follows about the error.
-        let error = Some(estimate.standard_error * scale).filter(|error| error.is_finite());
-        DcgEdge { edge, weight: estimate.weight * scale, error, samples: estimate.samples }
+        let error = Some(error * scale.factor).filter(|error| error.is_finite());
+        DcgEdge { edge, weight: estimate.weight * scale.factor, error, samples: estimate.samples }
     };
     dcg.by_weight().into_iter().map(edge).collect()
 }

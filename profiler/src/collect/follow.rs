@@ -76,7 +76,7 @@ where
             Some(spread) => {
                 spread.enter(open, sample, structure);
                 place.observe(structure, sample, |structure, at| {
-                    structure.counted_at(at).into_iter().for_each(|node| open.count(node, sample.weight));
+                    open.count(structure.counted_at(at), sample.weight);
                 });
             }
         }

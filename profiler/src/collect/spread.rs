@@ -2,7 +2,7 @@
 //!
 //! In: what each tick of a thread contributed to nodes of a structure, or to any other parts of the calls. Out: of each part the sum of squares over ticks.
 //!
-//! A side table, so that structures stay as small as they are where nobody asks for errors: it takes 24 bytes for each node up to the last one that a sample has counted in, and is written to once a tick and node. Where every call is
+//! A side table, so that structures stay as small as they are where nobody asks for errors: it takes 32 bytes for each node up to the last one that a sample has counted in, and is written to once a tick and node. Where every call is
 //! counted there is none. Nodes that the profile will make one of (those of a k-SF that end in the same k + 1 calls, for a k-CCF) are not independent of each other: what they contribute to the same tick is added before it is squared, and the
 //! difference that this makes is kept at one of them. So a sum of squares over all of them is that of the one node they become, and no node of the k-CCF needs to be known before the end.
 
@@ -20,6 +20,8 @@ use std::hash::Hash;
 pub(super) struct OpenTick<N> {
     tick: u64,
     stands_for: f64,
+    /// Of all calls, those without a node included.
+    total: f64,
     parts: FxHashMap<N, Part>,
 }
 
@@ -35,6 +37,8 @@ struct Part {
 pub(super) struct Squares {
     /// Of each tick's contribution.
     pub squares: f64,
+    /// Of that with what all calls of the tick contributed.
+    pub products: f64,
     /// Of that with what the tick stands for.
     pub parts: f64,
     /// Calls that were seen.
@@ -42,11 +46,26 @@ pub(super) struct Squares {
 }
 
 impl Squares {
+    /// Of one tick, which contributed `weight` to this of the total.
+    pub fn of(weight: f64, total: f64, stands_for: f64, samples: u64) -> Squares {
+        Squares { squares: weight * weight, products: weight * total, parts: weight * stands_for, samples }
+    }
+
     pub fn add(&mut self, other: Squares) {
         self.squares += other.squares;
+        self.products += other.products;
         self.parts += other.parts;
         self.samples += other.samples;
     }
+}
+
+/// Of what the total is known: how much of it a tick stands for is no error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    /// Of the calls that were made: a tick stands for all that it contributes.
+    Calls,
+    /// Of what samples say that they [stand for](Sample::stands_for).
+    Parts,
 }
 
 /// What weights stand for, and how many observations they come from.
@@ -54,14 +73,19 @@ impl Squares {
 pub(super) struct Scale {
     /// What a weight is multiplied with.
     pub factor: f64,
-    /// Those that saw no call included.
+    /// Those that saw no call included, with what each stands for of what is known.
     pub ticks: Strata,
+    pub known: Known,
 }
 
 impl Scale {
     /// Standard error of what has been counted with this sum. `None`: from one tick nothing follows.
-    pub fn error(self, weight: f64, Squares { squares, parts, .. }: Squares) -> Option<f64> {
-        Some(self.ticks.standard_error(weight, squares, parts) * self.factor).filter(|error| error.is_finite())
+    pub fn error(self, weight: f64, squares: Squares) -> Option<f64> {
+        let parts = match self.known {
+            Known::Calls => squares.products,
+            Known::Parts => squares.parts,
+        };
+        Some(self.ticks.standard_error(weight, squares.squares, parts) * self.factor).filter(|error| error.is_finite())
     }
 
     pub fn seen(self, weight: f64, squares: Squares) -> Seen {
@@ -71,10 +95,13 @@ impl Scale {
 
 impl<N: EntityRef + Hash> OpenTick<N> {
     pub fn new() -> Self {
-        OpenTick { tick: 0, stands_for: 0.0, parts: FxHashMap::default() }
+        OpenTick { tick: 0, stands_for: 0.0, total: 0.0, parts: FxHashMap::default() }
     }
 
-    pub fn count(&mut self, node: N, weight: f64) {
+    /// A call, which has no node where there was no room.
+    pub fn count(&mut self, node: Option<N>, weight: f64) {
+        self.total += weight;
+        let Some(node) = node else { return };
         let part = self.parts.entry(node).or_default();
         part.weight += weight;
         part.samples += 1;
@@ -104,6 +131,7 @@ impl<N: EntityRef + Hash> Spread<N> {
             self.close(open, forest);
             // The table's memory serves the next tick.
             open.parts.clear();
+            open.total = 0.0;
             open.tick = sample.tick;
         }
         open.stands_for = sample.stands_for;
@@ -111,8 +139,7 @@ impl<N: EntityRef + Hash> Spread<N> {
 
     pub fn close(&mut self, open: &OpenTick<N>, forest: &impl Forest<Node = N>) {
         for (&node, part) in &open.parts {
-            let (squares, parts) = (part.weight * part.weight, part.weight * open.stands_for);
-            self.nodes[node].add(Squares { squares, parts, samples: part.samples });
+            self.nodes[node].add(Squares::of(part.weight, open.total, open.stands_for, part.samples));
         }
         if let Some(calls) = self.reach {
             self.join(open, |a, b| compare(forest, a, b, calls));

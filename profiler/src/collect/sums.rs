@@ -2,7 +2,7 @@
 //!
 //! In: what each tick contributed to each edge. Out: sums over ticks of the squared sums. Edges that one tick sees together are not independent of each other, so errors of single edges say nothing about their sum.
 //!
-//! The work is done once a tick and edge, not for each call; memory: 8 bytes an edge, 24 a function and call site.
+//! The work is done once a tick and edge, not for each call; memory: 8 bytes an edge, 32 a function and call site.
 
 use super::spread::{self, Scale};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
@@ -45,10 +45,10 @@ impl<K: EntityRef + Hash> Default for Squares<K> {
 }
 
 impl<K: EntityRef + Hash> Squares<K> {
-    fn add(&mut self, parts: impl Iterator<Item = (K, f64)>, stands_for: f64) {
+    fn add(&mut self, parts: impl Iterator<Item = (K, f64)>, total: f64, stands_for: f64) {
         parts.for_each(|(key, weight)| *self.parts.entry(key).or_default() += weight);
         for (key, weight) in self.parts.drain() {
-            self.squares[key].add(spread::Squares { squares: weight * weight, parts: weight * stands_for, samples: 0 });
+            self.squares[key].add(spread::Squares::of(weight, total, stands_for, 0));
         }
     }
 
@@ -68,11 +68,11 @@ impl Sums {
     }
 
     /// A tick is over.
-    pub fn close(&mut self, Contribution { edges: tick, stands_for }: Contribution<'_>) {
+    pub fn close(&mut self, Contribution { edges: tick, total, stands_for }: Contribution<'_>) {
         let Sums { edges, functions, sites } = self;
         let known = || tick.iter().filter_map(|(&edge, &weight)| edges.get(edge).map(|&of| (of, weight)));
-        functions.add(known().map(|((function, _), weight)| (function, weight)), stands_for);
-        sites.add(known().filter_map(|((_, site), weight)| Some((site.expand()?, weight))), stands_for);
+        functions.add(known().map(|((function, _), weight)| (function, weight)), total, stands_for);
+        sites.add(known().filter_map(|((_, site), weight)| Some((site.expand()?, weight))), total, stands_for);
     }
 
     /// `dcg`: all ticks; its open ones are added here.

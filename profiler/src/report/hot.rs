@@ -24,7 +24,7 @@ pub struct Weighed {
     pub error: Option<f64>,
     /// In percent of all calls.
     pub share: f64,
-    /// Standard error of the share, in percent of all calls, `None` where unknown. Taken from the weight's, without what all weights have in common: too large for shares of nearly all calls.
+    /// Standard error of the share, in percent of all calls, `None` where unknown. Taken from the weight's, without what all weights have in common: where calls were not all counted, too large for shares of nearly all of them.
     pub share_error: Option<f64>,
     /// Observed calls.
     pub samples: u64,

@@ -32,13 +32,15 @@ struct OpenTick {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contribution<'a> {
     pub edges: &'a FxHashMap<EdgeId, f64>,
+    /// To all together.
+    pub total: f64,
     /// What the tick stands for.
     pub stands_for: f64,
 }
 
 impl OpenTick {
     fn contribution(&self) -> Contribution<'_> {
-        Contribution { edges: &self.edges, stands_for: self.stands_for }
+        Contribution { edges: &self.edges, total: self.total, stands_for: self.stands_for }
     }
 }
 
@@ -197,6 +199,11 @@ impl Dcg {
         let mut strata = self.closed_ticks;
         self.open.values().for_each(|open| strata.add(open.stands_for));
         strata
+    }
+
+    /// As [`Dcg::strata`], if each stands for all that it contributes.
+    pub(crate) fn strata_by_weight(&self) -> Strata {
+        self.all().as_parts(self.ticks())
     }
 
     /// How many ticks there were, those that saw no call included.
