@@ -115,13 +115,15 @@ struct Common {
     counters: Counters,
     /// The number of the tick or burst that samples now belong to.
     tick: u64,
-    /// Calls until which no stack is walked again, since the last one was deep.
+    /// Calls until which no stack is walked again, since those of the last tick were deep.
     rests_until: u64,
+    /// What the walks of a tick cost that has more to come, in calls.
+    owed: u64,
 }
 
 impl Common {
     fn new(random: Random) -> Common {
-        Common { random, counters: Counters::default(), tick: 0, rests_until: 0 }
+        Common { random, counters: Counters::default(), tick: 0, rests_until: 0, owed: 0 }
     }
 }
 
@@ -235,8 +237,11 @@ impl Sampler {
         match &mut self.machine {
             Machine::Exhaustive => {}
             Machine::Counted(counted) => counted.walked((price as f64 * self.counted_share) as u64),
+            // All samples of a tick are taken, with its weight, before the rest.
+            Machine::Cbs(cbs) if cbs.is_in_tick() => self.common.owed = self.common.owed.saturating_add(price),
             Machine::Cbs(_) | Machine::Bursting(_) | Machine::Timed(_) => {
-                self.common.rests_until = if price > 0 { at.calls.saturating_add(price) } else { 0 };
+                let owed = price.saturating_add(std::mem::take(&mut self.common.owed));
+                self.common.rests_until = if owed > 0 { at.calls.saturating_add(owed) } else { 0 };
             }
         }
     }

@@ -135,6 +135,24 @@ fn threads_have_stacks_ticks_and_samplers_of_their_own() {
 }
 
 #[test]
+fn a_tick_on_a_deep_stack_has_all_its_samples_before_the_rest() {
+    let mut script = Script::default();
+    (0..300).for_each(|_| {
+        script.call(0);
+    });
+    script.leaves(1, 400_000, 10);
+    let mode = Mode::Cbs { samples: 8, stride: 2, antibias: Antibias::with(Correction::Density) };
+    let (samples, summary) = samples(stamped(exactly(mode, 50_000), 0), &script.events);
+    let mut ticks: Vec<(u64, f64)> = samples.iter().map(|sample| (sample.tick, sample.weight)).collect();
+    assert!(ticks.len() % 8 == 0 && ticks.len() > 8, "{}", ticks.len());
+    ticks.dedup();
+    assert_eq!(ticks.len(), samples.len() / 8, "one weight a tick");
+    // 101 frames too many a sample, for 200 calls each.
+    let rest = 8 * 101 * 200;
+    assert!(samples.len() as u64 / 8 <= 400_000 / rest + 1 && summary.counters.ticks_unaffordable > 0);
+}
+
+#[test]
 fn time_passes_from_a_threads_start_to_its_end() {
     let main = thread(0);
     let run = |time| {

@@ -53,6 +53,11 @@ impl Cbs {
         Action::Top { weight: self.weight, next }
     }
 
+    /// There are samples of the last tick still to take.
+    pub(super) fn is_in_tick(&self) -> bool {
+        self.left > 0
+    }
+
     fn open(&mut self, at: Moment, tick: Tick, common: &mut Common) {
         common.tick += 1;
         self.left = self.samples;
