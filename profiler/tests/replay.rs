@@ -135,6 +135,24 @@ fn threads_have_stacks_ticks_and_samplers_of_their_own() {
 }
 
 #[test]
+fn a_thread_that_stands_still_for_ever_so_many_ticks_has_all_their_weight() {
+    // A million ticks in one call, then as many in a thousand calls.
+    let mut script = Script::default();
+    script.call(0).call(1).pass(100_000_000).ret().call(2);
+    script.leaves(3, 1000, 100_000);
+    let mut edges = Edges::default();
+    let mut samples = 0;
+    let summary = Replay::run(stamped(exactly(WALK, 100), 0), script.events.iter().copied(), |sample| {
+        samples += 1;
+        edges.add(sample);
+    });
+    let counters = summary.unwrap().counters;
+    assert_eq!((counters.ticks, counters.ticks_merged), (2_000_000, 0));
+    assert_eq!((counters.samples, counters.walks, edges.0.iter().sum()), (2_000_000, 2_000_000, 2e6));
+    assert!((edges.0[1] - 1e6).abs() < 2.0 && samples < 1_020_000, "{:?}, {samples} looks", edges.0);
+}
+
+#[test]
 fn a_tick_on_a_deep_stack_has_all_its_samples_before_the_rest() {
     let mut script = Script::default();
     (0..300).for_each(|_| {

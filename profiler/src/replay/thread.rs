@@ -30,8 +30,8 @@ impl Timer {
     }
 }
 
-/// A thread that stands still for longer than so many ticks is no longer looked at: a damaged time stamp must not take hours.
-const TICKS_BETWEEN_EVENTS: u32 = 10_000;
+/// Looks at a thread that stands still, at most: each stands for several of the ticks if these are more. A damaged time stamp must not take hours.
+const LOOKS_BETWEEN_EVENTS: u64 = 10_000;
 
 /// A burst that is being recorded into the thread's sample.
 #[derive(Clone, Copy)]
@@ -62,6 +62,8 @@ pub(super) struct Thread {
     sample: Sample,
     recorded: Vec<BurstEvent>,
     counters: Counters,
+    /// Ticks that the next look stands for.
+    alike: u64,
     has_begun: bool,
 }
 
@@ -84,6 +86,7 @@ impl Thread {
             sample: Sample { thread: id, stack: Vec::new(), observed: Observed::Top, weight: 0.0, tick: 0, stands_for: 1.0 },
             recorded: Vec::new(),
             counters: Counters::default(),
+            alike: 1,
             has_begun: false,
         }
     }
@@ -166,21 +169,32 @@ impl Thread {
 
     /// Raises the ticks that came since the last event, before this event happens.
     fn raise_ticks(&mut self, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
-        for _ in 0..TICKS_BETWEEN_EVENTS {
-            let now = self.now;
-            let Some(timer) = self.timer.as_mut().filter(|timer| timer.is_due(now)) else { return };
+        if self.timer.as_ref().is_some_and(|timer| timer.is_due(self.now)) {
+            self.raise_due_ticks(interval, sink);
+        }
+    }
+
+    fn raise_due_ticks(&mut self, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
+        let now = self.now;
+        for look in 0..LOOKS_BETWEEN_EVENTS {
+            let Some(timer) = self.timer.as_mut().filter(|timer| timer.is_due(now)) else { break };
             if timer.raised.is_some() {
                 break;
             }
             let tick = timer.next;
             timer.raised = Some(tick);
             timer.next = tick.saturating_add(interval.next(&mut timer.random));
-            if self.sampler.place() == Place::Any && self.burst.is_none() {
-                // The thread stands here since the last event: it is asked as of the tick.
-                self.now = tick;
-                self.poll(interval, sink);
-                self.now = now;
+            if self.sampler.place() != Place::Any || self.burst.is_some() {
+                continue;
             }
+            // The first tick is the only one with calls since the one before.
+            self.alike = if look == 0 { 1 } else { (now - tick) / interval.cycles() / (LOOKS_BETWEEN_EVENTS - look) + 1 };
+            timer.next = timer.next.saturating_add((self.alike - 1).saturating_mul(interval.cycles()));
+            // The thread stands here since the last event: it is asked as of the tick.
+            self.now = tick;
+            self.poll(interval, sink);
+            self.now = now;
+            self.alike = 1;
         }
         self.skip_ticks(interval.cycles());
     }
@@ -219,12 +233,16 @@ impl Thread {
     /// Does what the sampler says.
     fn follow(&mut self, action: Action, interval: &mut Interval, sink: &mut impl FnMut(&Sample)) {
         match action {
-            Action::Wait(wake) => self.wait(wake),
+            Action::Wait(wake) => {
+                self.counters.ticks_merged = self.counters.ticks_merged.saturating_add(self.alike - 1);
+                self.wait(wake);
+            }
             Action::Top { weight, next } => {
+                self.counters.ticks = self.counters.ticks.saturating_add(self.alike - 1);
                 self.walk(interval);
                 self.keep_stack();
                 self.sample.observed = Observed::Top;
-                self.sample.weight = weight;
+                self.sample.weight = weight * self.alike as f64;
                 self.hand_over(self.stack.is_empty(), sink);
                 self.wait(next);
             }
@@ -269,10 +287,10 @@ impl Thread {
 
     fn hand_over(&mut self, is_empty: bool, sink: &mut impl FnMut(&Sample)) {
         if is_empty {
-            self.counters.samples_empty += 1;
+            self.counters.samples_empty = self.counters.samples_empty.saturating_add(self.alike);
             return;
         }
-        self.counters.samples += 1;
+        self.counters.samples = self.counters.samples.saturating_add(self.alike);
         sink(&self.sample);
     }
 
@@ -283,9 +301,9 @@ impl Thread {
         let depth = self.stack.len();
         let has_repeated = depth > 0 && self.seen == depth;
         let frames = if interval.is_self_tuning() { depth - self.seen + usize::from(self.seen > 0) } else { depth };
-        self.counters.walks += 1;
-        self.counters.frames += frames as u64;
-        self.counters.repetitions += u64::from(has_repeated);
+        self.counters.walks = self.counters.walks.saturating_add(self.alike);
+        self.counters.frames = self.counters.frames.saturating_add(self.alike.saturating_mul(frames as u64));
+        self.counters.repetitions = self.counters.repetitions.saturating_add(self.alike * u64::from(has_repeated));
         self.seen = depth;
         self.sampler.walked(self.at(), frames as u64);
         interval.walked(has_repeated);
