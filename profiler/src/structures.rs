@@ -10,6 +10,7 @@ pub mod dropped;
 pub mod forest;
 pub mod kccf;
 pub mod ksf;
+mod many;
 pub mod pcct;
 #[cfg(test)]
 pub(crate) mod reference;

@@ -61,6 +61,7 @@ pub use upkeep::Removed;
 
 use super::CallStructure;
 use super::dropped::Dropped;
+use super::many::Many;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::{Edge, Program};
 use crate::sample::Sample;
@@ -117,6 +118,9 @@ pub struct CcMap {
     callees: PrimaryMap<EdgeId, Callee>,
     site_refs: PrimaryMap<CallSiteRef, CallSiteRefNode>,
     callee_refs: PrimaryMap<CalleeRef, CalleeRefNode>,
+    /// Of contexts with very many call sites, and call sites with very many targets.
+    many_sites: Many<tree::Spot, CallSiteRef>,
+    many_callees: Many<(CallSiteRef, EdgeId), CalleeRef>,
     /// The tree of full stacks.
     starts: PackedOption<CallSiteRef>,
     limits: Limits,
@@ -139,6 +143,8 @@ impl CcMap {
             callees: PrimaryMap::new(),
             site_refs: PrimaryMap::new(),
             callee_refs: PrimaryMap::new(),
+            many_sites: Many::default(),
+            many_callees: Many::default(),
             starts: PackedOption::default(),
             limits: Limits { nodes: limits.nodes.min(u32::MAX - 2), ..limits },
             dropped: Dropped::default(),

@@ -141,6 +141,8 @@ impl CcMap {
             + size(self.callees.as_values_slice())
             + size(self.site_refs.as_values_slice())
             + size(self.callee_refs.as_values_slice())
+            + self.many_sites.bytes()
+            + self.many_callees.bytes()
     }
 }
 

@@ -1,15 +1,16 @@
 //! Finding and making nodes: general ones when an edge is first called, nodes in context when it is first called there.
 //!
-//! A node's call sites and a site's targets are lists that move what was found to the front: calls repeat, so the first entry is mostly the right one.
+//! A node's call sites and a site's targets are lists that move what was found to the front: calls repeat, so the first entry is mostly the right one. Of very long ones there is a table.
 
 use super::CcMap;
 use super::nodes::{CallSiteRef, CallSiteRefNode, CalleeRef, CalleeRefNode, Presence};
 use crate::ids::{CallSiteId, EdgeId};
+use crate::structures::many::SEARCHED;
 use cranelift_entity::packed_option::PackedOption;
 
 /// Where the list of a context's call sites begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Spot {
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Spot {
     parent: PackedOption<CalleeRef>,
     site: PackedOption<CallSiteId>,
 }
@@ -91,9 +92,14 @@ impl CcMap {
         let head = self.head(spot);
         let mut before = None;
         let mut at = head.expand()?;
+        let mut passed = 0;
         while self.site_refs[at].site != spot.site {
             before = Some(at);
             at = self.site_refs[at].next.expand()?;
+            passed += 1;
+            if passed == SEARCHED {
+                return self.one_of_many_sites(spot);
+            }
         }
         if let Some(before) = before {
             self.site_refs[before].next = self.site_refs[at].next;
@@ -108,9 +114,14 @@ impl CcMap {
         let head = self.site_refs[site].callees;
         let mut before = None;
         let mut at = head.expand()?;
+        let mut passed = 0;
         while self.callee_refs[at].edge != edge {
             before = Some(at);
             at = self.callee_refs[at].next.expand()?;
+            passed += 1;
+            if passed == SEARCHED {
+                return self.one_of_many_callees(site, edge);
+            }
         }
         if let Some(before) = before {
             self.callee_refs[before].next = self.callee_refs[at].next;
@@ -118,6 +129,21 @@ impl CcMap {
             self.site_refs[site].callees = at.into();
         }
         Some(at)
+    }
+
+    /// As [`CcMap::pull_site`], where it is none of the first: it stays where it is.
+    fn one_of_many_sites(&mut self, spot: Spot) -> Option<CallSiteRef> {
+        let head = self.head(spot).expand();
+        let CcMap { site_refs, many_sites, .. } = self;
+        let list = std::iter::successors(head, |&at| site_refs[at].next.expand());
+        many_sites.find(&spot, list.map(|at| (Spot { site: site_refs[at].site, ..spot }, at)))
+    }
+
+    /// As [`CcMap::pull_callee`], where it is none of the first: it stays where it is.
+    fn one_of_many_callees(&mut self, site: CallSiteRef, edge: EdgeId) -> Option<CalleeRef> {
+        let CcMap { site_refs, callee_refs, many_callees, .. } = self;
+        let list = std::iter::successors(site_refs[site].callees.expand(), |&at| callee_refs[at].next.expand());
+        many_callees.find(&(site, edge), list.map(|at| ((site, callee_refs[at].edge), at)))
     }
 
     fn push_site(&mut self, spot: Spot) -> CallSiteRef {
@@ -129,6 +155,10 @@ impl CcMap {
             next_context: spot.site.expand().map_or(None.into(), |site| self.sites[site].contexts),
         };
         let id = self.site_refs.push(node);
+        if !self.many_sites.is_empty() {
+            let sibling = self.head(spot).expand().map(|first| Spot { site: self.site_refs[first].site, ..spot });
+            self.many_sites.add(sibling, spot, id);
+        }
         self.set_head(spot, id);
         if let Some(site) = spot.site.expand() {
             self.sites[site].contexts = id.into();
@@ -147,6 +177,10 @@ impl CcMap {
             next_context: self.callees[edge].contexts,
         };
         let id = self.callee_refs.push(node);
+        if !self.many_callees.is_empty() {
+            let sibling = self.site_refs[up].callees.expand().map(|first| (up, self.callee_refs[first].edge));
+            self.many_callees.add(sibling, (up, edge), id);
+        }
         self.site_refs[up].callees = id.into();
         self.callees[edge].contexts = id.into();
         id

@@ -59,6 +59,8 @@ impl CcMap {
     fn rebuild_trees(&mut self, stays: &SecondaryMap<CalleeRef, bool>) -> SecondaryMap<CalleeRef, PackedOption<CalleeRef>> {
         let nodes = std::mem::take(&mut self.callee_refs);
         let old_sites = std::mem::take(&mut self.site_refs);
+        self.many_sites.clear();
+        self.many_callees.clear();
         self.starts = None.into();
         self.methods.values_mut().for_each(|method| method.roots = None.into());
         self.sites.values_mut().for_each(|site| site.contexts = None.into());

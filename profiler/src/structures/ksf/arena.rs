@@ -3,6 +3,7 @@
 //! Node 0 of each arena stands for contexts that did not fit: nothing has its label, it has no children and gets none, so that the search for a child needs no test for it, nor for the end of a list, which it is too.
 
 use crate::structures::Label;
+use crate::structures::many::{Many, SEARCHED};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::ops::{Index, IndexMut};
 
@@ -18,7 +19,7 @@ pub const LOST: NodeId = NodeId(0);
 pub const MAX_NODES: u32 = u32::MAX - 2;
 
 /// A label's number, with a value that no label has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tag(u32);
 
 impl Tag {
@@ -53,13 +54,14 @@ pub struct Node<More> {
 #[derive(Clone, Debug)]
 pub struct Nodes<More> {
     nodes: PrimaryMap<NodeId, Node<More>>,
+    many: Many<(NodeId, Tag), NodeId>,
     max_nodes: usize,
 }
 
 impl<More: Default> Nodes<More> {
     /// Node 0 alone, and with never more than `max_nodes` beside it.
     pub(super) fn new(max_nodes: u32) -> Self {
-        let mut nodes = Nodes { nodes: PrimaryMap::new(), max_nodes: usize::MAX };
+        let mut nodes = Nodes { nodes: PrimaryMap::new(), many: Many::default(), max_nodes: usize::MAX };
         nodes.push(Tag::NOBODY, LOST);
         Nodes { max_nodes: max_nodes.min(MAX_NODES) as usize, ..nodes }
     }
@@ -74,8 +76,12 @@ impl<More: Default> Nodes<More> {
 
     /// Puts a new child at the front of its parent's list.
     pub(super) fn link(&mut self, child: NodeId) {
-        let parent = self.nodes[child].parent;
-        self.nodes[child].next = std::mem::replace(&mut self.nodes[parent].first, child);
+        let Node { parent, tag, .. } = self.nodes[child];
+        let first = std::mem::replace(&mut self.nodes[parent].first, child);
+        self.nodes[child].next = first;
+        if !self.many.is_empty() {
+            self.many.add((first != LOST).then(|| (parent, self.nodes[first].tag)), (parent, tag), child);
+        }
     }
 
     /// The child in the parent's list; [`LOST`] if there is none.
@@ -83,7 +89,10 @@ impl<More: Default> Nodes<More> {
     pub(super) fn find(&mut self, parent: NodeId, tag: Tag) -> NodeId {
         let first = self.nodes[parent].first;
         let (mut before, mut at) = (LOST, first);
-        while at != LOST {
+        for _ in 0..SEARCHED {
+            if at == LOST {
+                return LOST;
+            }
             let node = &self.nodes[at];
             let next = node.next;
             if node.tag == tag {
@@ -97,12 +106,19 @@ impl<More: Default> Nodes<More> {
             before = at;
             at = next;
         }
-        LOST
+        if at == LOST { LOST } else { self.find_one_of_many(parent, tag) }
+    }
+
+    /// As [`Nodes::find`], where it is none of the first children. It stays where it is in the list.
+    fn find_one_of_many(&mut self, parent: NodeId, tag: Tag) -> NodeId {
+        let Nodes { nodes, many, .. } = self;
+        let list = std::iter::successors(Some(nodes[parent].first), |&child| Some(nodes[child].next)).take_while(|&child| child != LOST);
+        many.find(&(parent, tag), list.map(|child| ((parent, nodes[child].tag), child))).unwrap_or(LOST)
     }
 
     /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.nodes.len() * size_of::<Node<More>>()
+        self.nodes.len() * size_of::<Node<More>>() + self.many.bytes()
     }
 }
 

@@ -84,12 +84,23 @@ mod tests {
         let mut arena = Siblings::<FuncId>::new(100);
         let f = FuncId::from_u32;
         let root = arena.add_root(f(0));
-        let children: Vec<NodeId> = (1..6).map(|n| arena.child(root, Tag::of(f(n)))).collect();
-        for n in [2, 5, 1, 3, 3, 4, 1, 2] {
+        let children: Vec<NodeId> = (1..4).map(|n| arena.child(root, Tag::of(f(n)))).collect();
+        for n in [2, 1, 3, 3, 1, 2] {
             let child = arena.child(root, Tag::of(f(n)));
             assert_eq!(child, children[n as usize - 1]);
             assert_eq!(arena.nodes[root].first, child);
         }
-        assert_eq!(arena.node_count(), 6);
+        assert_eq!(arena.node_count(), 4);
+    }
+
+    #[test]
+    fn very_many_children_are_found_without_a_search() {
+        let mut arena = Siblings::<FuncId>::new(1_000_000);
+        let f = FuncId::from_u32;
+        let root = arena.add_root(f(0));
+        let all = |arena: &mut Siblings<FuncId>| (1..200_000).map(|n| arena.child(root, Tag::of(f(n)))).collect::<Vec<_>>();
+        let children = all(&mut arena);
+        assert_eq!(all(&mut arena), children);
+        assert_eq!(arena.node_count(), 200_000);
     }
 }
