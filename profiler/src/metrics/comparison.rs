@@ -62,7 +62,9 @@ impl Comparison {
     /// The same of the edges of B that lie above the threshold by a `margin` of it (0.1: a tenth): which side of the threshold an edge comes out on that lies close to it is chance in any sample.
     pub fn clear_hot_edge_coverage(&self, threshold: f64, margin: f64) -> f64 {
         let hottest = self.pairs.iter().fold((0.0f64, 0.0f64), |(a, b), pair| (a.max(pair.0), b.max(pair.1)));
-        let is_hot = |weight: f64, threshold: f64| weight > 0.0 && weight >= threshold;
+        /// Of the threshold: products round, so that an edge that lies at it could come out below.
+        const ROUNDING: f64 = 1e-12;
+        let is_hot = |weight: f64, threshold: f64| weight > 0.0 && weight >= threshold * (1.0 - ROUNDING);
         let clear = threshold * (1.0 + margin) * hottest.1;
         let (mut hot, mut covered) = (0u64, 0u64);
         for pair in self.pairs.iter().filter(|pair| is_hot(pair.1, clear)) {
@@ -117,6 +119,8 @@ mod tests {
         assert!(close(comparison.hot_edge_coverage(0.1), 50.0));
         assert!(close(comparison.hot_edge_coverage(1.0), 100.0));
         assert!(close(comparison.hot_edge_coverage(0.0), 75.0), "an edge that is not in A is not hot in it");
+        // 0.07 times 100 is more than 7.
+        assert!(close(Comparison::of_pairs([(100.0, 200.0), (7.0, 15.0)]).hot_edge_coverage(0.07), 100.0));
         // From 6: hot and warm of B, of which only hot has 50 in A.
         assert!(close(comparison.clear_hot_edge_coverage(0.5, 0.2), 50.0));
     }
