@@ -2,9 +2,10 @@
 //!
 //! In: [`Names`], what identifies functions and call sites whatever their numbers are; a [`Program`]. Out: [`Mapping`], for each the number it has there, if it is there.
 //!
-//! A function is known again by its name and its file's name (in whichever folder), or by its name alone where its file is unknown; of several such by its line, and of several on one line by their order. A call site is known again
-//! by its caller and its distance from the caller's first line, or by its line where nothing is at that distance; of several on one line by their order, and so are those whose line both programs do not know.
-//! Invariant: two functions, and two call sites, with different names are never found to be the same one as long as there is one for each.
+//! A function is known again by its name and its file's name (in whichever folder), or by its name alone where its file is unknown. Several such are looked for together: on their lines if all of them are there; else, if there are as many as
+//! before, by their order; else all on lines that are equally far away; else each on its line. Several on one line are told apart by their order. A name that ends with the function's own line, as those of closures do, is taken without it.
+//! A call site is known again by its caller and its distance from the caller's first line, or by its line where nothing is at that distance; of several on one line by their order, and so are those whose line both programs do not know.
+//! Invariant: two functions, and two call sites, with different names are never found to be the same one as long as there is one for each; of functions that are looked for together, no two are found to be one.
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::program::{Function, Program};
@@ -61,8 +62,15 @@ impl Names {
     pub fn find_in(&self, now: &Program) -> Mapping {
         let index = Index::new(now);
         let mut mapping = Mapping::default();
-        for (id, name) in &self.functions {
-            mapping.functions[id] = index.function(name).into();
+        let mut namesakes: FxHashMap<(&str, &str), Vec<Placed>> = FxHashMap::default();
+        for (id, FunctionKey { function, nth }) in &self.functions {
+            let place = Place { line: function.line, nth: *nth };
+            namesakes.entry((stem(function), base(&function.file))).or_default().push((place, id));
+        }
+        for (name, mut then) in namesakes {
+            then.sort_unstable();
+            let now = index.functions.get(&name).map_or(&[][..], |ids| ids);
+            pair(&then, &index.placed(now), |id, found| mapping.functions[id] = found.into());
         }
         for (id, site) in &self.sites {
             let Some(caller) = mapping.function(site.caller) else { continue };
@@ -104,31 +112,68 @@ impl Mapping {
     }
 }
 
+/// Where a function stands among those of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Place {
+    line: u32,
+    /// Which on this line.
+    nth: u32,
+}
+
+type Placed = (Place, FuncId);
+
+/// Tells for each of the functions of a name which one it is now. Both are in order.
+fn pair(then: &[Placed], now: &[Placed], mut tell: impl FnMut(FuncId, Option<FuncId>)) {
+    /// Distances that are tried, the shortest first.
+    const TRIED: usize = 64;
+    let places: FxHashMap<Place, FuncId> = now.iter().copied().collect();
+    let moved = |place: Place, by: i64| {
+        let line = u32::try_from(i64::from(place.line) + by).ok()?;
+        places.get(&Place { line, ..place }).copied()
+    };
+    let fits = |&by: &i64| then.iter().all(|&(place, _)| moved(place, by).is_some());
+    if !fits(&0) && then.len() == now.len() {
+        return then.iter().zip(now).for_each(|(&(_, id), &(_, found))| tell(id, Some(found)));
+    }
+    let first = then.first().map_or(0, |(place, _)| i64::from(place.line));
+    let mut distances: Vec<i64> = now.iter().map(|(place, _)| i64::from(place.line) - first).collect();
+    distances.dedup();
+    distances.sort_by_key(|by| by.abs());
+    let by = distances.into_iter().take(TRIED).find(fits).unwrap_or(0);
+    then.iter().for_each(|&(place, id)| tell(id, moved(place, by)));
+}
+
 /// A program by name.
 struct Index<'a> {
     program: &'a Program,
-    functions: FxHashMap<&'a str, Vec<FuncId>>,
+    /// By name and file's name, and by name alone.
+    functions: FxHashMap<(&'a str, &'a str), Vec<FuncId>>,
     sites: FxHashMap<(FuncId, u32), Vec<CallSiteId>>,
 }
 
 impl<'a> Index<'a> {
     pub fn new(program: &'a Program) -> Index<'a> {
-        let mut functions: FxHashMap<&str, Vec<FuncId>> = FxHashMap::default();
-        program.functions.iter().for_each(|(id, function)| functions.entry(&function.name).or_default().push(id));
+        let mut functions: FxHashMap<(&str, &str), Vec<FuncId>> = FxHashMap::default();
+        for (id, function) in &program.functions {
+            let (name, file) = (stem(function), base(&function.file));
+            functions.entry((name, file)).or_default().push(id);
+            if !file.is_empty() {
+                functions.entry((name, "")).or_default().push(id);
+            }
+        }
         let mut sites: FxHashMap<(FuncId, u32), Vec<CallSiteId>> = FxHashMap::default();
         program.sites.iter().for_each(|(id, site)| sites.entry((site.caller, site.line)).or_default().push(id));
         Index { program, functions, sites }
     }
 
-    pub fn function(&self, FunctionKey { function, nth }: &FunctionKey) -> Option<FuncId> {
-        let candidates = self.functions.get(&*function.name)?;
-        let fits = |id: &&FuncId| function.file.is_empty() || base(&self.program.functions[**id].file) == base(&function.file);
-        let mut same_line = candidates.iter().filter(fits).filter(|&&id| self.program.functions[id].line == function.line).peekable();
-        let nth = *nth as usize;
-        if same_line.peek().is_some() {
-            return same_line.nth(nth).copied();
+    /// In order.
+    fn placed(&self, ids: &[FuncId]) -> Vec<Placed> {
+        let mut placed: Vec<Placed> = ids.iter().map(|&id| (Place { line: self.program.functions[id].line, nth: 0 }, id)).collect();
+        placed.sort_unstable();
+        for same in placed.chunk_by_mut(|a, b| a.0.line == b.0.line) {
+            (0..).zip(same).for_each(|(nth, (place, _))| place.nth = nth);
         }
-        candidates.iter().filter(fits).nth(nth).copied()
+        placed
     }
 
     /// The call site in `caller` that was in the same function when that began on the line `first`.
@@ -143,6 +188,14 @@ impl<'a> Index<'a> {
 /// A file's name without its folder.
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A function's name, without its line if that is the end of it.
+fn stem(function: &Function) -> &str {
+    match function.name.rsplit_once(':') {
+        Some((stem, line)) if line.parse() == Ok(function.line) => stem,
+        _ => &function.name,
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +242,25 @@ mod tests {
         let (functions, sites) = mapped(&then, &now);
         assert_eq!(functions, [Some(0), None, Some(1), None], "the second closure is not the first");
         assert_eq!(sites, [Some(0), None, None, None]);
+    }
+
+    #[test]
+    fn functions_of_one_name_are_known_by_their_order_and_not_taken_for_each_other() {
+        let functions = |then: &[u32], now: &[u32]| {
+            let closures = |lines: &[u32]| {
+                let names: Vec<String> = lines.iter().map(|line| format!("closure at a.x:{line}")).collect();
+                let functions: Vec<_> = names.iter().zip(lines).map(|(name, &line)| (name.as_str(), line)).collect();
+                program(&functions, &[])
+            };
+            mapped(&closures(then), &closures(now)).0
+        };
+        assert_eq!(functions(&[7, 9], &[9, 11]), [Some(0), Some(1)], "moved by two");
+        assert_eq!(functions(&[9, 7], &[8, 20]), [Some(1), Some(0)], "whatever their numbers are");
+        assert_eq!(functions(&[7, 9], &[9, 11, 30]), [Some(0), Some(1)], "moved, and one more");
+        assert_eq!(functions(&[7, 9], &[7, 8, 9]), [Some(0), Some(2)], "one more between them");
+        assert_eq!(functions(&[7, 9, 30], &[7, 30]), [Some(0), None, Some(1)], "one is gone");
+        let twins: Vec<u32> = vec![1; 100_000];
+        assert!(functions(&twins, &twins).into_iter().eq((0..100_000).map(Some)));
     }
 
     #[test]
