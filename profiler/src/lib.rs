@@ -85,6 +85,8 @@ pub mod export;
 pub mod ids;
 pub mod matching;
 pub mod metrics;
+#[cfg(feature = "export")]
+mod object;
 pub mod oracle;
 pub mod plan;
 pub mod profile;

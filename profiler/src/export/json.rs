@@ -7,6 +7,7 @@ use super::{ExportError, ReadError};
 use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::object::Object;
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, Meta, Profile, ProfileError, Seen, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::EntityRef;
@@ -34,13 +35,13 @@ struct File {
     format: String,
     version: u64,
     unit: Unit,
-    meta: MetaPart,
-    functions: Vec<FunctionPart>,
-    sites: Vec<SitePart>,
-    edges: Vec<EdgePart>,
-    dcg: Vec<DcgPart>,
+    meta: Object<MetaPart>,
+    functions: Vec<Object<FunctionPart>>,
+    sites: Vec<Object<SitePart>>,
+    edges: Vec<Object<EdgePart>>,
+    dcg: Vec<Object<DcgPart>>,
     #[serde(deserialize_with = "nullable")]
-    contexts: Option<ContextsPart>,
+    contexts: Option<Object<ContextsPart>>,
 }
 
 /// A field that may be null, but has to be there.
@@ -60,13 +61,13 @@ enum Unit {
 struct MetaPart {
     program: Box<str>,
     mode: Box<str>,
-    parameters: Vec<ParameterPart>,
+    parameters: Vec<Object<ParameterPart>>,
     #[serde(deserialize_with = "nullable")]
     seed: Option<u64>,
     #[serde(deserialize_with = "clock")]
     clock: Clock,
     duration: u64,
-    counters: Counters,
+    counters: Object<Counters>,
 }
 
 #[derive(Deserialize)]
@@ -92,7 +93,7 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Opt
 
 /// With a rate where it is one of cycles, and only there.
 fn clock<'de, D: Deserializer<'de>>(field: D) -> Result<Clock, D::Error> {
-    let ClockPart { unit, per_second } = ClockPart::deserialize(field)?;
+    let Object(ClockPart { unit, per_second }) = Object::deserialize(field)?;
     match (unit, per_second) {
         (ClockUnit::Cycles, Some(per_second)) => Ok(Clock::Cycles { per_second }),
         (ClockUnit::Nanoseconds, None) => Ok(Clock::Nanoseconds),
@@ -180,18 +181,23 @@ enum LabelsPart {
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
     let Meta { program, mode, parameters, seed, clock, duration, counters } = profile.meta().clone();
-    let parameters = parameters.into_iter().map(|(name, value)| ParameterPart { name, value }).collect();
+    let parameters = parameters.into_iter().map(|(name, value)| Object(ParameterPart { name, value })).collect();
     let names = profile.program();
     let file = File {
         format: FORMAT.into(),
         version: VERSION,
         unit: Unit::Calls,
-        meta: MetaPart { program, mode, parameters, seed, clock, duration, counters },
-        functions: names.functions.values().cloned().map(|Function { name, file, line }| FunctionPart { name, file, line }).collect(),
-        sites: names.sites.values().map(|site| SitePart { caller: site.caller.as_u32(), line: site.line }).collect(),
-        edges: names.edges().values().map(edge_part).collect(),
-        dcg: profile.dcg().iter().map(dcg_part).collect(),
-        contexts: profile.contexts().map(contexts_part),
+        meta: Object(MetaPart { program, mode, parameters, seed, clock, duration, counters: Object(counters) }),
+        functions: names
+            .functions
+            .values()
+            .cloned()
+            .map(|Function { name, file, line }| Object(FunctionPart { name, file, line }))
+            .collect(),
+        sites: names.sites.values().map(|site| Object(SitePart { caller: site.caller.as_u32(), line: site.line })).collect(),
+        edges: names.edges().values().map(|edge| Object(edge_part(edge))).collect(),
+        dcg: profile.dcg().iter().map(|edge| Object(dcg_part(edge))).collect(),
+        contexts: profile.contexts().map(|contexts| Object(contexts_part(contexts))),
     };
     serde_json::to_writer(&mut *out, &file)?;
     out.write_all(b"\n")?;
@@ -261,12 +267,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     }
     let File { format: _, version, unit: Unit::Calls, meta, functions, sites, edges, dcg, contexts } = serde_json::from_str(text)?;
     let mut program = Program::default();
-    program.functions = functions.into_iter().map(|FunctionPart { name, file, line }| Function { name, file, line }).collect();
-    for SitePart { caller, line } in sites {
+    program.functions = functions.into_iter().map(|Object(FunctionPart { name, file, line })| Function { name, file, line }).collect();
+    for Object(SitePart { caller, line }) in sites {
         let caller = index(caller, "function", program.functions.len())?;
         program.sites.push(CallSite { caller, line });
     }
-    for (at, part) in edges.into_iter().enumerate() {
+    for (at, Object(part)) in edges.into_iter().enumerate() {
         let site: Option<CallSiteId> = part.site.map(|site| index(site, "site", program.sites.len())).transpose()?;
         let callee = index(part.callee, "function", program.functions.len())?;
         let edge = program.edge(Edge { site: site.into(), callee });
@@ -274,13 +280,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
             return Err(ReadError::RepeatedEdge(at));
         }
     }
-    let dcg = dcg.into_iter().map(|DcgPart { edge, weight, error, samples }| {
+    let dcg = dcg.into_iter().map(|Object(DcgPart { edge, weight, error, samples })| {
         let edge = index(edge, "edge", program.edges().len())?;
         Ok(DcgEdge { edge, weight, error, samples })
     });
     let dcg = dcg.collect::<Result<Vec<_>, ReadError>>()?;
-    let contexts = contexts.map(|part| read_contexts(part, version, &program)).transpose()?;
-    let mut builder = Profile::builder(read_meta(meta), program).dcg(dcg);
+    let contexts = contexts.map(|Object(part)| read_contexts(part, version, &program)).transpose()?;
+    let mut builder = Profile::builder(read_meta(meta.0), program).dcg(dcg);
     if let Some(contexts) = contexts {
         builder = builder.contexts(contexts);
     }
@@ -298,11 +304,11 @@ fn read_meta(part: MetaPart) -> Meta {
     Meta {
         program,
         mode,
-        parameters: parameters.into_iter().map(|ParameterPart { name, value }| (name, value)).collect(),
+        parameters: parameters.into_iter().map(|Object(ParameterPart { name, value })| (name, value)).collect(),
         seed,
         clock,
         duration,
-        counters,
+        counters: counters.0,
     }
 }
 

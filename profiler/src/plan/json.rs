@@ -6,6 +6,7 @@
 use super::{About, Guard, Plan, PlanError, Planned};
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{FunctionKey, Names, SiteKey};
+use crate::object::Object;
 use crate::oracle::Verdict;
 use crate::program::Function;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -34,10 +35,10 @@ struct Document {
     _version: u64,
     program: Box<str>,
     policy: Box<str>,
-    functions: Vec<FunctionPart>,
-    sites: Vec<SitePart>,
-    decisions: Vec<DecisionPart>,
-    guards: Vec<GuardPart>,
+    functions: Vec<Object<FunctionPart>>,
+    sites: Vec<Object<SitePart>>,
+    decisions: Vec<Object<DecisionPart>>,
+    guards: Vec<Object<GuardPart>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -178,16 +179,16 @@ pub fn parse(bytes: &[u8]) -> Result<Plan, PlanError> {
         _ => return Err(PlanError::NotAPlan),
     }
     let document: Document = serde_json::from_str(text).map_err(PlanError::Json)?;
-    let function = |FunctionPart { name, file, line, nth }| FunctionKey { function: Function { name, file, line }, nth };
+    let function = |Object(FunctionPart { name, file, line, nth })| FunctionKey { function: Function { name, file, line }, nth };
     let functions: PrimaryMap<FuncId, FunctionKey> = document.functions.into_iter().map(function).collect();
     let mut sites: PrimaryMap<CallSiteId, SiteKey> = PrimaryMap::new();
-    for SitePart { caller, line, nth } in document.sites {
+    for Object(SitePart { caller, line, nth }) in document.sites {
         sites.push(SiteKey { caller: index(caller, "function", functions.len())?, line, nth });
     }
     let names = Names { functions, sites };
     let check = Check(&names);
-    let decisions = document.decisions.into_iter().map(|part| check.decision(part)).collect::<Result<_, _>>()?;
-    let guards = document.guards.into_iter().map(|part| check.guard(part)).collect::<Result<_, _>>()?;
+    let decisions = document.decisions.into_iter().map(|Object(part)| check.decision(part)).collect::<Result<_, _>>()?;
+    let guards = document.guards.into_iter().map(|Object(part)| check.guard(part)).collect::<Result<_, _>>()?;
     Ok(Plan { about: About { program: document.program, policy: document.policy }, names, decisions, guards })
 }
 

@@ -17,6 +17,8 @@ fn error(format: Format, text: &str) -> String {
 fn json_is_checked() {
     let good = text(&sample::cc_map(), Format::Json);
     for (from, to, says) in [
+        ("{\"caller\":0,\"line\":2}", "[0,2]", "invalid type: sequence, expected an object"),
+        ("{\"unit\":\"nanoseconds\"}", "[\"nanoseconds\"]", "invalid type: sequence, expected an object"),
         ("\"call profile\"", "\"song\"", "\"format\" is not \"call profile\""),
         ("\"version\":2", "\"version\":3", "version 3; this program reads versions 1 to 2"),
         ("\"version\":2", "\"version\":0", "version 0; this program"),
@@ -126,8 +128,11 @@ fn folded_is_checked() {
 
 #[test]
 fn folded_takes_what_others_write() {
-    let profile =
-        export::parse(Format::Folded, b"# a comment\r\n\r\nmain;App\\new 2.5\r\nmain;f(int, int) 1\nmain 10\nmain;App\\new .5\n").unwrap();
+    let profile = export::parse(
+        Format::Folded,
+        b"# a comment\r\n\r\nmain;App\\new 2.5\r\nmain;f(int, int) 1\nmain 10\nmain;App\\new .5\n",
+    )
+    .unwrap();
     let names: Vec<&str> = profile.program().functions.values().map(|function| &*function.name).collect();
     assert_eq!(names, ["main", "App\\new", "f(int, int)"]);
     let weights: Vec<f64> = profile.contexts().unwrap().nodes().map(|(_, node)| node.weight).collect();
