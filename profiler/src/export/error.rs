@@ -49,6 +49,8 @@ pub enum ExportError {
     NoEdges(Format),
     /// The format writes every stack in full, and these stacks together have more than 2²⁷ frames.
     TooManyFrames(Format),
+    /// As [`ExportError::TooManyFrames`], of contexts that have callees above their callers: no format but JSON takes them without writing every stack in full.
+    TooManyReversed(Format),
     /// The format shows callers above callees, the structure is the other way round.
     Reversed(Format, Structure),
 }
@@ -138,6 +140,13 @@ impl fmt::Display for ExportError {
                 write!(
                     f,
                     "{name} writes every stack in full, here more than {limit} frames; .json, .speedscope.json and .firefox.json do not"
+                )
+            }
+            ExportError::TooManyReversed(format) => {
+                let (name, limit) = (format.extension(), super::text::grouped(super::stacks::FRAMES));
+                write!(
+                    f,
+                    "{name} writes every stack of a structure that has callees above their callers in full, here more than {limit} frames; .json does not"
                 )
             }
             ExportError::Reversed(format, structure) => {

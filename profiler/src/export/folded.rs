@@ -103,6 +103,8 @@ fn unescape(text: &str) -> Result<String, &'static str> {
 /// The profile that lines of folded stacks stand for, with one call site in each caller.
 pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let escaped = text.lines().next() == Some(HEADER);
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {

@@ -168,7 +168,13 @@ fn frames(profile: &Profile) -> u64 {
 
 /// For formats that spell out every stack.
 pub(super) fn check_size(profile: &Profile, format: Format) -> Result<(), ExportError> {
-    if frames(profile) > FRAMES { Err(ExportError::TooManyFrames(format)) } else { Ok(()) }
+    if frames(profile) > FRAMES { Err(too_many(profile, format)) } else { Ok(()) }
+}
+
+/// Of a profile whose stacks have too many frames.
+pub(super) fn too_many(profile: &Profile, format: Format) -> ExportError {
+    let is_reversed = profile.contexts().is_some_and(|contexts| contexts.structure().is_reversed());
+    if is_reversed { ExportError::TooManyReversed(format) } else { ExportError::TooManyFrames(format) }
 }
 
 /// For formats that take a tree in call order: turning reversed contexts round spells out every stack.

@@ -6,7 +6,7 @@
 
 use super::links::Visit;
 use super::names::Names;
-use super::stacks::{FRAMES, Order, Stacks};
+use super::stacks::{FRAMES, Order, Stacks, too_many};
 use super::text::{self, Rounder, without_controls};
 use super::{ExportError, Format};
 use crate::profile::{Contexts, Profile};
@@ -36,7 +36,7 @@ pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
             Visit::Leave(_) => depth -= 1,
         }
     }
-    if frames > FRAMES { Err(ExportError::TooManyFrames(Format::Svg)) } else { Ok(()) }
+    if frames > FRAMES { Err(too_many(profile, Format::Svg)) } else { Ok(()) }
 }
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {

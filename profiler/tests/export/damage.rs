@@ -130,7 +130,7 @@ fn folded_is_checked() {
 fn folded_takes_what_others_write() {
     let profile = export::parse(
         Format::Folded,
-        b"# a comment\r\n\r\nmain;App\\new 2.5\r\nmain;f(int, int) 1\nmain 10\nmain;App\\new .5\n",
+        b"\xef\xbb\xbf# a comment\r\n\r\nmain;App\\new 2.5\r\nmain;f(int, int) 1\nmain 10\nmain;App\\new .5\n",
     )
     .unwrap();
     let names: Vec<&str> = profile.program().functions.values().map(|function| &*function.name).collect();

@@ -124,12 +124,29 @@ pub fn dcg_only() -> Profile {
     Profile::builder(Meta { program: "pairs".into(), mode: "CBS".into(), ..Meta::default() }, p).dcg(dcg).build().unwrap()
 }
 
-/// A chain of calls, each counted once.
-pub fn chain(depth: u32) -> Profile {
+/// A function that calls itself: the edge to its first call, and that from there on.
+fn recursion() -> (Program, EdgeId, EdgeId) {
     let mut p = Program::default();
     let f = function(&mut p, "deep", "deep.x", 1);
     let s = site(&mut p, f, 2);
     let (start, again) = (edge(&mut p, None, f), edge(&mut p, Some(s), f));
+    (p, start, again)
+}
+
+/// A chain of calls, each counted once, with callees above callers.
+pub fn reversed_chain(depth: u32) -> Profile {
+    let (p, _, again) = recursion();
+    let mut contexts = Contexts::new(Structure::Kccf { k: None }, Labels::Edges);
+    let mut top = None;
+    for weight in (1..=depth).rev() {
+        top = Some(contexts.push(Label::Edge(again), top, f64::from(weight)).unwrap());
+    }
+    Profile::builder(Meta::default(), p).contexts(contexts).build().unwrap()
+}
+
+/// A chain of calls, each counted once.
+pub fn chain(depth: u32) -> Profile {
+    let (p, start, again) = recursion();
     let mut contexts = Contexts::new(Structure::Cct, Labels::Edges);
     let mut top = contexts.push(Label::Edge(start), None, 1.0).unwrap();
     for _ in 1..depth {

@@ -168,6 +168,11 @@ fn deep_stacks_overflow_nothing() {
         let error = export::check(&deep, format).unwrap_err().to_string();
         assert!(error.contains("writes every stack in full, here more than 134,217,728 frames"), "{error}");
     }
+    let reversed = sample::reversed_chain(200_000);
+    for format in [Format::Folded, Format::Speedscope, Format::Firefox] {
+        let error = export::check(&reversed, format).unwrap_err().to_string();
+        assert!(error.ends_with("more than 134,217,728 frames; .json does not"), "{error}");
+    }
     let frames = crate::readers::svg_frames(&text(&deep, Format::Svg));
     assert!(frames.contains("all (200,000 calls, 100%)"), "{}", &frames[..200]);
     assert!(frames.contains("(deeper frames) (199,500 calls, 99.75%)"));
