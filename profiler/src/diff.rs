@@ -15,6 +15,8 @@ use cranelift_entity::SecondaryMap;
 use matching::{Union, known_as};
 #[cfg(feature = "export")]
 pub(crate) use table::arrow;
+#[cfg(feature = "export")]
+pub(crate) use table::percent;
 pub(crate) use table::{printable, text};
 
 /// What a comparison shows.
@@ -215,8 +217,7 @@ fn weights(profile: &Profile, edges: &SecondaryMap<EdgeId, EdgeId>) -> Weights {
 
 /// Degree of overlap; `None` where one of the two counts no calls.
 fn overlap(of: &Comparison) -> Option<f64> {
-    let (before, after) = of.totals();
-    (before > 0.0 && after > 0.0).then(|| of.overlap())
+    of.counts_calls().then(|| of.overlap())
 }
 
 fn context_overlap(

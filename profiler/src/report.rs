@@ -102,8 +102,8 @@ pub struct Accuracy {
 /// PLDI'06 sections 3.1 and 3.2.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Agreement {
-    /// Degree of overlap, in percent.
-    pub overlap: f64,
+    /// Degree of overlap, in percent; `None` where one of the two counts no calls.
+    pub overlap: Option<f64>,
     /// Of the profile over the exact one.
     pub hot_edge_coverage: Vec<Coverage>,
     /// Pearson's, of weights: -1 to 1. `None` where it is not defined.
@@ -115,8 +115,8 @@ pub struct Agreement {
 pub struct Coverage {
     /// Part of the hottest weight from which an edge is hot.
     pub threshold: f64,
-    /// In percent.
-    pub covered: f64,
+    /// In percent; `None` where one of the two counts no calls.
+    pub covered: Option<f64>,
 }
 
 impl Report {
@@ -172,10 +172,13 @@ impl Accuracy {
         let ours = profile.dcg().iter().map(|edge| (edge.edge, edge.weight));
         let theirs = exact.dcg().iter().map(|edge| (edges[edge.edge], edge.weight));
         let agreement = |comparison: Comparison| Agreement {
-            overlap: comparison.overlap(),
+            overlap: comparison.counts_calls().then(|| comparison.overlap()),
             hot_edge_coverage: thresholds
                 .iter()
-                .map(|&threshold| Coverage { threshold, covered: comparison.hot_edge_coverage(threshold) })
+                .map(|&threshold| Coverage {
+                    threshold,
+                    covered: comparison.counts_calls().then(|| comparison.hot_edge_coverage(threshold)),
+                })
                 .collect(),
             correlation: comparison.correlation(),
         };
@@ -316,9 +319,9 @@ mod tests {
     fn accuracy_is_of_edges_and_of_contexts() {
         let (ours, exact) = (profile([25.0, 75.0], &[1.0, 1.0]), profile([50.0, 50.0], &[1.0, 3.0]));
         let accuracy = Accuracy::new(&ours, &exact, &[0.1, 0.9]).expect("good profiles");
-        assert_eq!((accuracy.edges.overlap, accuracy.edges.correlation), (75.0, None));
-        assert_eq!(accuracy.edges.hot_edge_coverage.iter().map(|c| c.covered).collect::<Vec<_>>(), [100.0, 50.0]);
-        assert_eq!(accuracy.contexts.as_ref().map(|contexts| contexts.overlap), Some(75.0));
+        assert_eq!((accuracy.edges.overlap, accuracy.edges.correlation), (Some(75.0), None));
+        assert_eq!(accuracy.edges.hot_edge_coverage.iter().filter_map(|c| c.covered).collect::<Vec<_>>(), [100.0, 50.0]);
+        assert_eq!(accuracy.contexts.as_ref().and_then(|contexts| contexts.overlap), Some(75.0));
         let mut report = report(&ours, 3);
         report.accuracy = Some(accuracy);
         let json: serde_json::Value = serde_json::from_str(&report.to_json()).expect("JSON");

@@ -5,7 +5,8 @@ mod running;
 use profiler::clock::Clock;
 use profiler::export;
 use profiler::profile::{Label, Profile, Structure};
-use profiler::trace::{Limits, Trace};
+use profiler::program::Program;
+use profiler::trace::{Limits, Trace, TraceWriter};
 use running::{Folder, streams};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -224,6 +225,15 @@ fn however_rare_time_stamps_are_a_run_takes_the_same_time() {
     };
     let every = time("1");
     assert!(["32", "1000", "1000000"].iter().all(|stamps| time(stamps) == every));
+}
+
+#[test]
+fn nothing_is_no_agreement() {
+    let recorded = Recorded::new("replay-empty");
+    let empty = TraceWriter::new(Vec::new(), Clock::Nanoseconds, &Program::default()).and_then(TraceWriter::finish).unwrap();
+    std::fs::write(recorded.path("run.trace"), empty).unwrap();
+    let report = recorded.json("--profile cbs --compare exhaustive");
+    assert!(report["accuracy"]["edges"]["overlap"].is_null(), "{report}");
 }
 
 #[test]

@@ -76,6 +76,6 @@ pub(crate) fn printable(text: &str) -> String {
     })
 }
 
-fn percent(value: Option<f64>) -> String {
+pub(crate) fn percent(value: Option<f64>) -> String {
     value.map_or("–".into(), |value| format!("{value:.2} %"))
 }

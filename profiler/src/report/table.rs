@@ -4,7 +4,7 @@
 
 use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target, Weighed};
 use crate::counters::Counters;
-use crate::diff::{arrow, printable, text};
+use crate::diff::{arrow, percent, printable, text};
 use crate::export::{counted, grouped};
 use crate::words::plural;
 use std::fmt::{self, Display};
@@ -155,9 +155,9 @@ impl Report {
 }
 
 fn write_agreement(of: &str, agreement: &Agreement, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "{:<27} {:>8.2} %", format!("  {of}"), agreement.overlap)?;
+    write!(f, "{:<27} {:>10}", format!("  {of}"), percent(agreement.overlap))?;
     for coverage in &agreement.hot_edge_coverage {
-        write!(f, " {:>12.2} %", coverage.covered)?;
+        write!(f, " {:>14}", percent(coverage.covered))?;
     }
     writeln!(f, " {:>12}", agreement.correlation.map_or("–".into(), |correlation| format!("{correlation:.4}")))
 }
