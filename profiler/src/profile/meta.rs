@@ -44,7 +44,9 @@ impl fmt::Display for Meta {
         if !shown.is_empty() {
             write!(f, " ({})", shown.join(", "))?;
         }
-        if counters.samples > 0 {
+        // A record of every call is handed over in pieces, which are no samples.
+        let is_complete = counters.calls > 0 && counters.burst_calls == counters.calls;
+        if counters.samples > 0 && !is_complete {
             write!(f, ", {}", counted(counters.samples, "sample"))?;
         }
         if counters.samples_dropped > 0 {
@@ -70,6 +72,9 @@ mod tests {
             ..Meta::default()
         };
         assert_eq!(meta.to_string(), "fib: CBS (samples 8, stride 2, seed 7), 10 samples, 1 sample dropped");
+        let counters = Counters { calls: 1105, burst_calls: 1105, samples: 1, ..Counters::default() };
+        let all = Meta { mode: "exhaustive".into(), counters, ..Meta::default() };
+        assert_eq!(all.to_string(), "unknown program: exhaustive", "every call is no sample");
     }
 
     #[test]
