@@ -327,7 +327,7 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "--profile", "adaptive", "--reenable", "2"], "must be 0, for none, or from 0.000001 to 1"),
         (&["replay", "run.trace", "--structure", "ksf", "--k", "0"], "--k"),
         (&["replay", "run.trace", "--rate", "0"], "--rate"),
-        (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate"),
+        (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate 99999999999999 is not between 1 and"),
         (&["replay", "run.trace", "--compare", "cbs"], "exhaustive"),
     ] {
         let (code, out, errors) = streams(&folder.vm(args));

@@ -135,18 +135,13 @@ impl<'a> Source<'a> {
 
     /// The trace's, with a rate: the one that was asked for, its own, or a guess.
     fn clock(&self, rate: Option<u64>) -> Result<Clock, String> {
-        let per_second = rate.unwrap_or_else(|| self.reader.clock().rate().map_or(STEPS_A_SECOND, Rate::per_second));
-        let clock = Clock::cycles(per_second);
-        clock.rate().map(|_| clock).ok_or_else(|| format!("--rate {per_second} is not between 1 and {} a second", Rate::FASTEST))
+        clock_of(rate.unwrap_or_else(|| self.reader.clock().rate().map_or(STEPS_A_SECOND, Rate::per_second)), 1)
     }
 
     fn options(&self, parameters: Parameters, args: &ReplayArgs) -> Result<Options, String> {
         let (time, clock) = match args.clock {
             ClockArg::Stamps => (Time::Stamps, self.clock(args.rate)?),
-            ClockArg::Calls => {
-                let hz = args.rate.unwrap_or(CALLS_A_SECOND).saturating_mul(CYCLES_A_CALL);
-                (Time::PerCall(CYCLES_A_CALL), self.clock(Some(hz))?)
-            }
+            ClockArg::Calls => (Time::PerCall(CYCLES_A_CALL), clock_of(args.rate.unwrap_or(CALLS_A_SECOND), CYCLES_A_CALL)?),
         };
         Ok(Options { time, clock, ..Options::new(parameters, args.sampling.seed()) })
     }
@@ -178,6 +173,12 @@ impl<'a> Source<'a> {
             Time::Stamps => (self.reader.clock(), summary.cycles),
         }
     }
+}
+
+/// A clock of so many units a second, each of so many cycles.
+fn clock_of(rate: u64, cycles: u64) -> Result<Clock, String> {
+    let clock = rate.checked_mul(cycles).map(Clock::cycles).filter(|clock| clock.rate().is_some());
+    clock.ok_or_else(|| format!("--rate {rate} is not between 1 and {} a second", Rate::FASTEST / cycles))
 }
 
 /// A replay that fills a collector.
