@@ -264,6 +264,31 @@ fn inlined(folder: &Folder, plan: &str) -> BTreeMap<String, bool> {
     calls
 }
 
+/// One call that never ends has code for its loop alone: its decisions are in the plan, too, and followed.
+#[test]
+fn plans_of_loops() {
+    let folder = Folder::new("planned-loop");
+    const LOOP: &str = "
+fun step(n: Int): Int = if n % 3 == 0 { n * 7 % 1009 } else { n + 5 }
+fun main() {
+    var sum = 0
+    for i in 0..<ROUNDS { sum = step(sum + i) + step(sum) }
+    println(sum)
+}
+";
+    // How soon something is compiled is up to the machine.
+    let planned = [4_000_000, 40_000_000, 400_000_000].iter().find_map(|rounds| {
+        folder.write("program.lang", &LOOP.replace("ROUNDS", &rounds.to_string()));
+        let (code, _, errors) = folder.run("--tier adaptive --inline static --plan-out loop.json --stats");
+        assert_eq!(code, Some(0), "{errors}");
+        (stat(&errors, "adaptive.loops") > 0).then(|| inlined(&folder, "loop.json"))
+    });
+    let planned = planned.expect("seconds are enough to compile something");
+    assert!(planned.iter().any(|(call, comes_in)| call.starts_with("main: ") && *comes_in), "{planned:?}");
+    let (_, _, errors) = folder.run("--tier adaptive --plan-in loop.json --stats");
+    assert!(!errors.contains("not-in-plan"), "{errors}");
+}
+
 /// What is asked about again is decided as it was while the program ran, on this tier and on the other.
 #[test]
 fn plans_of_what_was_compiled_beside_the_program() {

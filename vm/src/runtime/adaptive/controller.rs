@@ -83,14 +83,23 @@ pub struct Summary {
 pub struct PlanAnswers {
     /// About the forms in which functions are inlined.
     early: Vec<Answers>,
-    /// About the last version of each function. Those of loops find the same answers.
-    late: BTreeMap<FuncId, Answers>,
+    /// About the last version of each function, and of each loop.
+    starts: BTreeMap<FuncId, Answers>,
+    loops: BTreeMap<(FuncId, Block), Answers>,
 }
 
 impl PlanAnswers {
-    /// In an order that does not depend on when functions were compiled.
+    fn keep(&mut self, job: Job, answers: Answers) {
+        match job.entry {
+            Entry::Start => _ = self.starts.insert(job.func, answers),
+            Entry::Loop(block) => _ = self.loops.insert((job.func, block), answers),
+        }
+    }
+
+    /// In an order that does not depend on when functions were compiled. Those of loops speak for functions that were compiled as such alone: where there is code from the start, the calls of a loop have answers already.
     pub fn all(&self) -> Vec<&Answers> {
-        self.early.iter().chain(self.late.values()).collect()
+        let alone = self.loops.iter().filter(|((func, _), _)| !self.starts.contains_key(func));
+        self.early.iter().chain(self.starts.values()).chain(alone.map(|(_, answers)| answers)).collect()
     }
 }
 
@@ -367,11 +376,11 @@ impl Worker {
             Entry::Start => {
                 summary.functions += 1;
                 summary.again += u64::from(self.asked.insert(job.func, questions.into_list()).is_some());
-                if let Some(answers) = &mut summary.answers {
-                    answers.late.insert(job.func, recorder.into_answers());
-                }
             }
             Entry::Loop(_) => summary.loops += 1,
+        }
+        if let Some(answers) = &mut summary.answers {
+            answers.keep(job, recorder.into_answers());
         }
         let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee).collect();
         summary.decisions.extend(decisions);
