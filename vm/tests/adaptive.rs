@@ -40,11 +40,15 @@ fun main() {
 }
 ";
 
-/// The number in a row of `--stats`.
-fn stat(errors: &str, name: &str) -> u64 {
+/// The number in a row of `--stats`, times in milliseconds.
+fn row<T: std::str::FromStr>(errors: &str, name: &str) -> T {
     let row = errors.lines().find(|line| line.split_whitespace().next() == Some(name));
     let value = row.and_then(|row| row.split_whitespace().nth(1)).unwrap_or_else(|| panic!("no {name} in\n{errors}"));
     value.parse().unwrap_or_else(|_| panic!("{name} is {value}"))
+}
+
+fn stat(errors: &str, name: &str) -> u64 {
+    row(errors, name)
 }
 
 fn same(folder: &Folder, options: &str, plain: &Ended) {
@@ -281,6 +285,8 @@ fun main() {
         folder.write("program.lang", &LOOP.replace("ROUNDS", &rounds.to_string()));
         let (code, _, errors) = folder.run("--tier adaptive --inline static --plan-out loop.json --stats");
         assert_eq!(code, Some(0), "{errors}");
+        let [whole, part]: [f64; 2] = ["adaptive.time", "adaptive.optimizer"].map(|name| row(&errors, name));
+        assert!(whole >= part, "the whole is less than a part:\n{errors}");
         (stat(&errors, "adaptive.loops") > 0).then(|| inlined(&folder, "loop.json"))
     });
     let planned = planned.expect("seconds are enough to compile something");

@@ -30,8 +30,6 @@ pub struct Root {
     pub func: Function,
     /// What was decided about calls in it, in order; first those that were inlined in its early form.
     pub decisions: Vec<InlineDecision>,
-    /// Time it took, early forms that were made for it included.
-    pub time: Duration,
 }
 
 #[derive(Debug)]
@@ -113,7 +111,6 @@ impl Optimizer {
 
     /// The function with everything inside that the policy wants, as it is to be compiled; any number of times. `None` where it has no body, or its loop cannot be entered from outside.
     pub fn root(&mut self, id: FuncId, entry: Entry, oracle: &dyn Oracle) -> Option<Root> {
-        let start = Instant::now();
         if self.lowered.funcs[id].layout.is_empty() {
             return None;
         }
@@ -126,7 +123,7 @@ impl Optimizer {
             None => self.whole(id, oracle),
             Some(rest) => self.rest(id, rest, oracle),
         };
-        Some(Root { func, decisions, time: start.elapsed() })
+        Some(Root { func, decisions })
     }
 
     /// What asking policies and putting bodies in has taken so far.

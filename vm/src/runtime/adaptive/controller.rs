@@ -143,13 +143,28 @@ pub fn start(
     // Compiling wants a deep stack.
     let builder = std::thread::Builder::new().name("compiler".into()).stack_size(16 << 20);
     let thread = builder.spawn(move || {
+        let stopwatch = Stopwatch::new();
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
         let (summary, asked, cold) = (told, FxHashMap::default(), Cold::default());
-        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, asked, cold };
+        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, stopwatch, asked, cold };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
+}
+
+/// Time that has not been told yet.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn new() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    fn take(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.0, now)
+    }
 }
 
 /// Of each function its size and loops.
@@ -187,6 +202,8 @@ struct Worker {
     policy: Box<dyn Policy>,
     records: bool,
     summary: Arc<Mutex<Summary>>,
+    /// Runs while there is something to do.
+    stopwatch: Stopwatch,
     /// What was asked when the last version of each function was made.
     asked: FxHashMap<FuncId, Vec<Question>>,
     cold: Cold,
@@ -195,6 +212,7 @@ struct Worker {
 impl Worker {
     fn work(&mut self, model: Model) {
         let shared = Arc::clone(&self.shared);
+        self.tell_time();
         match &shared.forced {
             Some(force) => self.obey(force),
             None => self.decide(model),
@@ -203,12 +221,14 @@ impl Worker {
 
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (0.0, 0.0);
-        while let Some(ticks) = self.shared.take(if model.is_calm() { PAUSE * super::RARER } else { PAUSE }) {
-            let begun = Instant::now();
+        while let Some(ticks) = self.wait(&model) {
             let mut can_leave = false;
             for frames in &ticks {
                 let seen = self.look_up(frames);
                 can_leave |= model.tick(&seen, &self.known);
+            }
+            if can_leave {
+                self.shared.let_loops_be_left();
             }
             self.shared.set_calm(model.is_calm());
             self.discard_cold(&mut model);
@@ -218,20 +238,27 @@ impl Worker {
             }
             while let Some(job) = self.next(&model) {
                 if self.shared.is_closed() {
-                    return;
+                    return self.tell_time();
                 }
                 self.compile(job, &mut model);
-                can_leave |= matches!(job.entry, Entry::Loop(_));
-            }
-            if can_leave {
-                self.shared.let_loops_be_left();
             }
             if self.engine.inner().retired_bytes() > tuning::RETIRED && model.ran() > asked + tuning::RECLAIM_PAUSE {
                 asked = model.ran();
                 self.shared.ask_for_reclaim();
             }
-            lock(&self.summary).time += begun.elapsed();
         }
+    }
+
+    /// The next ticks; `None`: the program has ended.
+    fn wait(&mut self, model: &Model) -> Option<Vec<Frames>> {
+        self.tell_time();
+        let ticks = self.shared.take(if model.is_calm() { PAUSE * super::RARER } else { PAUSE });
+        self.stopwatch = Stopwatch::new();
+        ticks
+    }
+
+    fn tell_time(&mut self) {
+        lock(&self.summary).time += self.stopwatch.take();
     }
 
     /// Asks anew about functions that run, if the profile has moved: what would be saved by other decisions is the model's to weigh.
@@ -287,6 +314,7 @@ impl Worker {
         let _closes = Closes(force);
         let mut choices = Choices::new(force.seed);
         while let Some(frames) = force.next() {
+            self.stopwatch = Stopwatch::new();
             let seen = self.look_up(&frames);
             match choices.next(&seen, self.engine.inner().module().funcs.len(), &self.known) {
                 Choice::Optimized(job) => _ = self.make(job),
@@ -297,6 +325,7 @@ impl Worker {
                 Choice::Armed(func) => _ = self.engine.inner().arm(func),
                 Choice::Discarded => self.cold.jobs().into_iter().for_each(|job| _ = self.discard(job)),
             }
+            self.tell_time();
             force.done();
         }
     }
@@ -349,13 +378,14 @@ impl Worker {
     /// Compiles and installs. Gives the functions that came in; `None`: there can be no such code.
     fn make(&mut self, job: Job) -> Option<Vec<FuncId>> {
         let oracle = self.policy.oracle();
+        let begun = Instant::now();
         if self.records {
             self.prepare(job.func, &*oracle);
         }
         let recorder = Recorder::new(&*oracle);
         let questions = Questions::new(if self.records { &recorder } else { &*oracle }, job.func);
         let root = self.optimizer.root(job.func, job.entry, &questions);
-        let optimizing = root.as_ref().map_or(Duration::ZERO, |root| root.time);
+        let optimizing = begun.elapsed();
         let engine = self.engine.inner();
         let installed = root.and_then(|root| {
             let version = match job.entry {
@@ -365,6 +395,8 @@ impl Worker {
             version.ok().map(|version| (version.entry, root.decisions))
         });
         let mut summary = lock(&self.summary);
+        // Together, so that whoever asks meanwhile finds no part that is more than the whole.
+        summary.time += self.stopwatch.take();
         summary.optimizing += optimizing;
         summary.inlining = self.optimizer.inlining().time;
         let Some((entry, decisions)) = installed else {
@@ -377,7 +409,10 @@ impl Worker {
                 summary.functions += 1;
                 summary.again += u64::from(self.asked.insert(job.func, questions.into_list()).is_some());
             }
-            Entry::Loop(_) => summary.loops += 1,
+            Entry::Loop(_) => {
+                summary.loops += 1;
+                self.shared.let_loops_be_left();
+            }
         }
         if let Some(answers) = &mut summary.answers {
             answers.keep(job, recorder.into_answers());
