@@ -2,7 +2,7 @@
 //!
 //! In: a module and where it lies, better bodies of its functions. Out: results of calls.
 //!
-//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). They hold the address of a lazy thunk while there is no code for the function, or its next call is to be noticed (`cold`); installing a version stores its
+//! Every function has an entry cell, through which compiled code calls it, and the slots of virtual tables that answer with it (`cells`). They hold the address of a lazy thunk while there is no code for the function, or its next call is to be noticed (`cold`, `watch`); installing a version stores its
 //! code's address in them (release), after its tables are published. Threads that race for a function's first call compile it once: the others wait, and count as running while they do, so no collection can start meanwhile. Each level
 //! compiles one function at a time and waits for no other level. Where calls are counted a function may have two versions at a time ([`Engine::count_calls`]). What was installed before is retired, and freed when nobody can run it any more (`versions`).
 //!
@@ -82,6 +82,8 @@ pub(super) struct Twins {
     pub counted: Option<VersionInfo>,
     /// Calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]).
     pub is_armed: bool,
+    /// All calls do ([`Engine::was_called`]).
+    pub is_watched: bool,
     /// What the one that counts was made of; `None`: the function as it stands in the module.
     body: Option<Arc<Function>>,
 }
@@ -163,8 +165,10 @@ impl Engine {
     /// Where calls of the function go, if there is code for it. This is such a call: it leads to what was armed again.
     fn find(&self, versions: &mut Versions, func: FuncId) -> Option<u64> {
         let is_plain = versions.is_plain;
-        if let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed) {
-            twins.is_armed = false;
+        if let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed || twins.is_watched) {
+            let is_counted = twins.counted.is_some() && !is_plain;
+            twins.is_armed &= is_counted;
+            twins.is_watched = false;
             self.connect(twins, is_plain);
         }
         let entry = self.cells.entry(func);
@@ -212,7 +216,7 @@ impl Engine {
         let next = versions.twins.len();
         let i = *versions.index.entry(func).or_insert(next);
         if i == next {
-            versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, body: None });
+            versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, is_watched: false, body: None });
         }
         let twins = &mut versions.twins[i];
         let replaced = match profiling {
@@ -222,15 +226,15 @@ impl Engine {
                 [twins.plain.take(), twins.counted.replace(version)]
             }
         };
-        twins.is_armed = false;
+        (twins.is_armed, twins.is_watched) = (false, false);
         self.connect(twins, versions.is_plain);
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
 
-    /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one.
+    /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one; those that are to be noticed come there, too.
     pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
         let counted = twins.counted.filter(|_| !is_plain);
-        let version = counted.or(twins.plain.or(twins.counted).filter(|_| !twins.is_armed));
+        let version = counted.or(twins.plain.or(twins.counted).filter(|_| !twins.is_armed)).filter(|_| !twins.is_watched);
         self.cells.point(twins.func, version.map_or(self.thunks.lazy(twins.func), |version| version.entry));
     }
 

@@ -69,6 +69,35 @@ fn calls_that_are_counted_are_not_noticed() {
     assert_eq!(discarded(false), (Outcome::Value(707), false));
 }
 
+/// Whatever the calls run, and beside arming.
+#[test]
+fn calls_since_a_question_are_noticed() {
+    let config = Config { profiling: Profiling::Calls, ..Config::default() };
+    let program = Program::adjusted(parse(&rounds(7)), config, |options| options.profile_optimized = false);
+    let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
+    let mut thread = Thread::new(&program, config);
+    thread.ctx.calls_left = i64::MAX;
+    assert!(engine.was_called(leaf), "nothing is known of it");
+    assert_eq!(thread.native(run, &[1]), Outcome::Value(707));
+    let mut notices = |counts: bool, rounds: u64| {
+        assert!(engine.was_called(leaf), "it was called before, or nobody has asked");
+        engine.count_calls(!counts);
+        engine.count_calls(counts);
+        assert!(!engine.was_called(leaf) && !engine.was_called(leaf), "nobody calls it");
+        assert_eq!(thread.native(run, &[1]), Outcome::Value(101 * rounds));
+    };
+    notices(true, 7);
+    notices(false, 7);
+    engine.install(leaf, &body(&rounds(5), "leaf"), Level::Optimized).unwrap();
+    notices(false, 5);
+    engine.arm(leaf);
+    // Code that counts is not what is armed.
+    notices(true, 7);
+    assert!(engine.arm(leaf));
+    notices(false, 5);
+    assert!(!engine.discard_armed(leaf), "its optimized code was called");
+}
+
 /// A call that runs goes on in code that was given up meanwhile, for as long as it runs.
 #[test]
 fn frames_keep_code_that_was_given_up() {

@@ -222,14 +222,7 @@ impl Worker {
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (0.0, 0.0);
         while let Some(ticks) = self.wait(&model) {
-            let mut can_leave = false;
-            for frames in &ticks {
-                let seen = self.look_up(frames);
-                can_leave |= model.tick(&seen, &self.known);
-            }
-            if can_leave {
-                self.shared.let_loops_be_left();
-            }
+            self.look(&ticks, &mut model);
             self.shared.set_calm(model.is_calm());
             self.discard_cold(&mut model);
             if model.ran() > looked + LOOK {
@@ -255,6 +248,19 @@ impl Worker {
         let ticks = self.shared.take(if model.is_calm() { PAUSE * super::RARER } else { PAUSE });
         self.stopwatch = Stopwatch::new();
         ticks
+    }
+
+    fn look(&mut self, ticks: &[Frames], model: &mut Model) {
+        model.look(|func| self.engine.inner().was_called(func));
+        let mut can_leave = false;
+        for frames in ticks {
+            let seen = self.look_up(frames);
+            can_leave |= model.tick(&seen, &self.known);
+        }
+        model.watch().for_each(|func| _ = self.engine.inner().was_called(func));
+        if can_leave {
+            self.shared.let_loops_be_left();
+        }
     }
 
     fn tell_time(&mut self) {
@@ -322,7 +328,10 @@ impl Worker {
                     let engine = self.engine.inner();
                     _ = engine.install(func, &engine.module().funcs[func], Level::Baseline);
                 }
-                Choice::Armed(func) => _ = self.engine.inner().arm(func),
+                Choice::Armed(func) => {
+                    let engine = self.engine.inner();
+                    _ = (engine.arm(func), engine.was_called(func));
+                }
                 Choice::Discarded => self.cold.jobs().into_iter().for_each(|job| _ = self.discard(job)),
             }
             self.tell_time();

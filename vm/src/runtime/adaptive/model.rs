@@ -11,7 +11,7 @@
 use super::RARER;
 use jit::ir::{Block, FuncId};
 use jit::opt::Entry;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How much faster optimized code is than baseline code: measured, in the mean of the samples.
 const SPEEDUP: f64 = 3.0;
@@ -23,10 +23,10 @@ const INLINED: u32 = 120;
 const DECAY: f64 = 0.95;
 /// Ticks until evidence decays.
 const ROUND: u32 = 8;
-/// Ticks that one call must have been seen in for its loops to be worth code of their own.
-const LONG: u32 = 4;
-/// Calls seen in so many ticks are remembered, up to so many of them.
-const LASTS: u32 = 128;
+/// Looks at which one call must have been seen for its loops to be worth code of their own: it has begun before one of them, and still runs after the next, which is milliseconds later.
+const LONG: u32 = 3;
+/// Calls seen at so many looks are remembered, up to so many of them.
+const LASTS: u32 = 64;
 const CALLS: usize = 1024;
 /// Ticks in optimized code after which nothing new is expected soon; one in baseline code takes back so many of them.
 const CALM: u32 = 48;
@@ -50,7 +50,7 @@ pub enum Code {
 pub struct Seen {
     pub func: FuncId,
     pub code: Code,
-    /// Where the frame lies, which tells calls apart.
+    /// Where the frame lies, which tells calls apart that run at the same time.
     pub fp: u64,
     pub at: At,
 }
@@ -120,6 +120,8 @@ struct State {
     moved: f64,
     /// It cannot be compiled.
     is_refused: bool,
+    /// A call of it that stood in a loop was followed by others.
+    has_others: bool,
 }
 
 /// What is known of a function in advance.
@@ -130,14 +132,33 @@ pub trait Facts {
     fn loops(&self, func: FuncId) -> &[Block];
 }
 
+/// A baseline call that stands in a loop, for as long as its function is not called anew.
+#[derive(Clone, Copy, Default)]
+struct Call {
+    /// Looks at which it was seen, and the last of them.
+    looks: u32,
+    last: u32,
+    /// Nanoseconds that it has run that its loops do not have yet.
+    time: f64,
+}
+
+impl Call {
+    fn is_long(&self) -> bool {
+        self.looks >= LONG
+    }
+}
+
 pub struct Model {
     funcs: FxHashMap<FuncId, State>,
     /// Of calls that stand in loops.
     loops: FxHashMap<(FuncId, Block), Time>,
     /// Of loops: there is code, or there cannot be.
     settled: FxHashMap<(FuncId, Block), bool>,
-    /// Ticks in which baseline calls were seen, by their frames.
-    calls: FxHashMap<(u64, FuncId), u32>,
+    /// By their frames.
+    calls: FxHashMap<(u64, FuncId), Call>,
+    /// The number of the present look, and the functions that have come to `calls` since.
+    look: u32,
+    watched: Vec<FuncId>,
     /// Nanoseconds between ticks, unless it is calm: then it is [`RARER`] times as long.
     tick: f64,
     /// So often has this time passed.
@@ -153,9 +174,24 @@ pub struct Model {
 
 impl Model {
     pub fn new(tick: f64) -> Model {
-        let (funcs, loops, settled, calls) = Default::default();
+        let (funcs, loops, settled, calls, watched) = Default::default();
         let (spent, compiled) = (FIRST_COST * FIRST_SIZE, FIRST_SIZE);
-        Model { funcs, loops, settled, calls, tick, ticks: 0, calm: 0, program: Time::default(), spent, compiled }
+        Model { funcs, loops, settled, calls, look: 0, watched, tick, ticks: 0, calm: 0, program: Time::default(), spent, compiled }
+    }
+
+    /// Ticks have come. `was_called`: a function, since the last look or [`Model::watch`]. What lies where a call of it was seen may be another call.
+    pub fn look(&mut self, mut was_called: impl FnMut(FuncId) -> bool) {
+        self.look += 1;
+        let mut called = FxHashMap::default();
+        self.calls.retain(|&(_, func), _| !*called.entry(func).or_insert_with(|| was_called(func)));
+        for func in called.into_iter().filter(|&(_, was_called)| was_called).map(|(func, _)| func) {
+            self.funcs.entry(func).or_default().has_others = true;
+        }
+    }
+
+    /// The functions of which it has to be known from now on whether they are called.
+    pub fn watch(&mut self) -> impl Iterator<Item = FuncId> {
+        self.watched.drain(..)
     }
 
     /// A thread's frames at a tick, innermost first. Says whether one of its calls stands in a loop for which there is code.
@@ -186,20 +222,32 @@ impl Model {
     }
 
     /// Of the first frames up to `reach`, which would take in what runs, the loops count that they stand in: the others' would wait in optimized code as they do now. For the rest of its call the code of a loop is also that of the loops around it.
+    /// Short calls come to code from the start soon, and need none for their loops.
     ///
     /// A loop at whose poll a thread stands is left at once. One that waits for what it calls is so when that returns, which may be soon or never, and asking costs time at every poll until then: so each such call is asked for less and less often.
     fn look_for_loops(&mut self, frames: &[Seen], reach: usize, tick: f64) -> bool {
         let mut waits = false;
         for (depth, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.code == Code::Baseline) {
             let Some(block) = frame.at.in_loop() else { continue };
-            let seen = self.calls.entry((frame.fp, frame.func)).or_default();
-            *seen += 1;
-            let is_long = *seen >= LONG;
-            if depth <= reach && (depth == 0 || is_long) {
-                self.loops.entry((frame.func, block)).or_default().add(tick);
+            let has_code = self.settled.get(&(frame.func, block)) == Some(&true);
+            if depth > reach && !has_code {
+                continue;
             }
-            let is_due = is_long && (depth == 0 || seen.is_power_of_two());
-            waits |= is_due && self.settled.get(&(frame.func, block)) == Some(&true);
+            let call = self.calls.entry((frame.fp, frame.func)).or_insert_with(|| {
+                self.watched.push(frame.func);
+                Call::default()
+            });
+            let is_new = std::mem::replace(&mut call.last, self.look) != self.look;
+            call.looks += u32::from(is_new);
+            if depth <= reach {
+                call.time += tick;
+            }
+            if !call.is_long() {
+                continue;
+            }
+            let time = std::mem::take(&mut call.time);
+            self.loops.entry((frame.func, block)).or_default().add(time);
+            waits |= has_code && (depth == 0 || is_new && call.looks.is_power_of_two());
         }
         waits
     }
@@ -217,7 +265,7 @@ impl Model {
         self.loops.values_mut().for_each(Time::decay);
         self.program.decay();
         if self.ticks.is_multiple_of(64 * ROUND) {
-            self.calls.retain(|_, seen| *seen >= LASTS);
+            self.calls.retain(|_, call| call.looks >= LASTS);
             if self.calls.len() > CALLS {
                 self.calls.clear();
             }
@@ -231,9 +279,17 @@ impl Model {
         units(func, facts) * self.spent / self.compiled
     }
 
+    /// Functions whose only call stands in a loop, as far as is known, and may turn out to be a long one.
+    fn undecided(&self) -> FxHashSet<FuncId> {
+        let new = self.calls.iter().filter(|(_, call)| call.last == self.look && !call.is_long()).map(|(&(_, func), _)| func);
+        new.filter(|func| self.funcs.get(func).is_none_or(|state| !state.has_others)).collect()
+    }
+
     /// What saves most, if anything saves more than it costs. A function's loop comes before its start where both are worth it: who runs in the loop waits for that code, and the next call, if there is one, begins later.
     pub fn next(&self, facts: &dyn Facts) -> Option<Job> {
-        let starts = self.funcs.iter().filter(|(_, state)| !state.is_refused && state.versions < VERSIONS).map(|(&func, state)| {
+        let undecided = self.undecided();
+        let can_start = |func: &FuncId, state: &State| !state.is_refused && state.versions < VERSIONS && !undecided.contains(func);
+        let starts = self.funcs.iter().filter(|(func, state)| can_start(func, state)).map(|(&func, state)| {
             let is_baseline = state.versions == 0 || state.is_discarded;
             let saved = if is_baseline { state.baseline.expected(&self.program) * (1.0 - 1.0 / SPEEDUP) } else { state.moved };
             let saved = saved / f64::from(4u32.pow(state.versions.saturating_sub(1)));
@@ -424,6 +480,12 @@ mod tests {
         Seen { at: At::Loop(Block::from_u32(7)), ..frame }
     }
 
+    /// At a look of its own. None of the functions was called meanwhile.
+    fn look(model: &mut Model, frames: &[Seen]) -> bool {
+        model.look(|_| false);
+        model.tick(frames, &sizes())
+    }
+
     fn all_jobs(model: &mut Model) -> Vec<Job> {
         let mut jobs = Vec::new();
         while let Some(job) = model.next(&sizes()) {
@@ -438,33 +500,69 @@ mod tests {
         let mut model = Model::new(MILLISECOND);
         let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
         let waiting = [frame(5, 1), within(frame(101, 2))];
-        let left = (0..20).filter(|_| model.tick(&waiting, &sizes())).count();
+        let left = (0..20).filter(|_| look(&mut model, &waiting)).count();
         assert_eq!(left, 0, "there is no code yet");
         let jobs = all_jobs(&mut model);
         assert!(jobs.contains(&job), "{jobs:?}");
         // The loop waits for what it calls.
-        let mut asked = |ticks: u32| (0..ticks).filter(|_| model.tick(&waiting, &sizes())).count();
+        let mut asked = |ticks: u32| (0..ticks).filter(|_| look(&mut model, &waiting)).count();
         assert!(asked(20) > 0, "there is code for a loop that runs");
         assert!(asked(5000) < 10, "asking costs time");
-        assert!((0..3).all(|_| model.tick(&[within(frame(101, 2))], &sizes())), "it goes on");
+        assert!((0..3).all(|_| look(&mut model, &[within(frame(101, 2))])), "it goes on");
     }
 
     #[test]
     fn one_call_that_runs_in_a_loop_gets_no_code_from_the_start() {
         let mut model = Model::new(MILLISECOND);
-        let mut jobs = |calls: std::ops::Range<u64>| {
-            calls.for_each(|i| _ = model.tick(&[within(frame(101, i))], &sizes()));
+        let mut jobs = |was_called: bool| {
+            for _ in 0..100 {
+                model.look(|_| was_called);
+                model.tick(&[within(frame(101, 2))], &sizes());
+            }
             all_jobs(&mut model).iter().map(|job| job.entry == Entry::Start).collect::<Vec<_>>()
         };
-        assert_eq!(jobs(0..100), [false]);
-        assert_eq!(jobs(100..200), [true], "there are others");
+        assert_eq!(jobs(false), [false]);
+        assert_eq!(jobs(true), [true], "there are others");
+    }
+
+    /// They come one after the other, from one place: their frames do, too.
+    #[test]
+    fn short_calls_get_no_code_for_their_loops() {
+        let mut model = Model::new(MILLISECOND);
+        let mut ticks = 0;
+        while model.next(&sizes()).is_none() {
+            model.look(|_| true);
+            model.tick(&[within(frame(110, 2)), within(frame(102, 3))], &sizes());
+            ticks += 1;
+        }
+        assert_eq!((all_jobs(&mut model), ticks), (vec![start(110)], 5));
+        for _ in 0..100 {
+            model.look(|_| true);
+            (0..50).for_each(|_| assert!(!model.tick(&[within(frame(110, 2))], &sizes()), "nobody waits"));
+            all_jobs(&mut model).iter().for_each(|job| assert_eq!(job.entry, Entry::Start));
+        }
+    }
+
+    #[test]
+    fn code_from_the_start_waits_until_it_is_known_whether_there_is_one_long_call() {
+        let mut model = Model::new(MILLISECOND);
+        let seen = [within(frame(101, 2))];
+        (0..LONG - 1).for_each(|_| {
+            model.look(|_| false);
+            (0..50).for_each(|_| _ = model.tick(&seen, &sizes()));
+            assert_eq!(model.next(&sizes()), None);
+        });
+        let watched: Vec<FuncId> = model.watch().collect();
+        assert_eq!(watched, [FuncId::from_u32(101)]);
+        look(&mut model, &seen);
+        assert!(model.next(&sizes()).is_some_and(|job| job.entry != Entry::Start));
     }
 
     #[test]
     fn a_tick_at_an_entry_is_also_that_of_who_has_called() {
         let jobs = |top: Seen| {
             let mut model = Model::new(MILLISECOND);
-            (0..100).for_each(|_| _ = model.tick(&[top, within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+            (0..100).for_each(|_| _ = look(&mut model, &[top, within(frame(101, 2)), within(frame(102, 3))]));
             all_jobs(&mut model).iter().map(|job| job.func.as_u32()).collect::<Vec<_>>()
         };
         assert_eq!(jobs(optimized(frame(5, 1))), [101]);
@@ -476,13 +574,13 @@ mod tests {
         // 15 is too large to come in.
         for callee in [within(frame(15, 1)), optimized(within(frame(5, 1)))] {
             let mut model = Model::new(MILLISECOND);
-            (0..100).for_each(|_| _ = model.tick(&[callee, within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+            (0..100).for_each(|_| _ = look(&mut model, &[callee, within(frame(101, 2)), within(frame(102, 3))]));
             let jobs = all_jobs(&mut model);
             assert!(jobs.iter().all(|job| job.entry == Entry::Start || job.func == callee.func), "{jobs:?}");
         }
         // Of the call whose loop takes in what runs, and of the one around it.
         let mut model = Model::new(MILLISECOND);
-        (0..100).for_each(|_| _ = model.tick(&[frame(5, 1), within(frame(101, 2)), within(frame(102, 3))], &sizes()));
+        (0..100).for_each(|_| _ = look(&mut model, &[frame(5, 1), within(frame(101, 2)), within(frame(102, 3))]));
         let loops = all_jobs(&mut model).iter().filter(|job| job.entry != Entry::Start).count();
         assert_eq!(loops, 2);
     }
@@ -556,7 +654,7 @@ mod tests {
         let mut model = Model::new(MILLISECOND);
         let job = Job { func: FuncId::from_u32(101), entry: Entry::Loop(Block::from_u32(7)) };
         for _ in 0..3 {
-            (0..50).for_each(|_| _ = model.tick(&[within(frame(101, 2))], &sizes()));
+            (0..50).for_each(|_| _ = look(&mut model, &[within(frame(101, 2))]));
             assert!(all_jobs(&mut model).contains(&job));
             assert!(model.can_discard(job));
             model.discarded(job);
