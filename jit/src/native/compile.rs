@@ -52,8 +52,8 @@ impl Code {
     }
 }
 
-/// Parameters a function may have: it pops those on the stack when it returns, and the machine's instruction for that counts bytes in 16 bits.
-const MAX_PARAMS: usize = 4000;
+/// Parameters a function may have: it pops those on the stack when it returns, and the machine's instruction for that counts bytes in 16 bits. More than the language allows, with those that it adds.
+const MAX_PARAMS: usize = 4096;
 
 /// Cranelift with its buffers, used for one function at a time.
 pub struct Compiler {

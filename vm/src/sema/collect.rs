@@ -12,6 +12,9 @@ use crate::source::{Origin, Span};
 use crate::syntax::ast::{self, Item, Name};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Parameters of a function, of a constructor, or of a closure: compiled code has a limit, with those that it adds.
+const MAX_PARAMS: usize = 4000;
+
 const NO_CLASS: ClassId = ClassId(u32::MAX);
 
 impl<'a> Checker<'a> {
@@ -425,6 +428,7 @@ impl<'a> Checker<'a> {
         }
         match self.fun(id).source {
             FunSource::Constructor(decl) => {
+                self.check_param_count(decl.params.iter().map(|p| &p.name));
                 let params = decl.params.iter().map(|p| self.resolve_type(&scope, &p.ty)).collect();
                 let info = &mut self.functions[id.index()];
                 info.params = params;
@@ -435,6 +439,7 @@ impl<'a> Checker<'a> {
                 scope.params.extend(decl.type_params.iter().map(|p| &*p.name.text).zip(ids.iter().copied()));
                 self.type_param_bounds(&decl.type_params, &ids, &scope);
                 self.check_param_names(decl, library);
+                self.check_param_count(decl.params.iter().map(|p| &p.name));
                 let params = decl.params.iter().map(|p| self.resolve_type(&scope, &p.ty)).collect();
                 let ret = match (&decl.ret, &decl.body) {
                     (Some(ty), _) => Slot::Known(self.resolve_result_type(&scope, ty)),
@@ -445,6 +450,13 @@ impl<'a> Checker<'a> {
                 (info.type_params, info.params, info.ret) = (ids, params, ret);
             }
         }
+    }
+
+    /// `names`: of a function's, a constructor's or a closure's parameters.
+    pub fn check_param_count<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) {
+        let Some(first_beyond) = names.into_iter().nth(MAX_PARAMS) else { return };
+        let problem = Diagnostic::new(Code::TooManyThings, first_beyond.span, format!("there are more than {MAX_PARAMS} parameters"));
+        self.report(problem.label("the first of them too many").hint("pass a list, an array or an object of a class that holds them"));
     }
 
     fn check_param_names(&mut self, decl: &'a ast::FunDecl, library: bool) {

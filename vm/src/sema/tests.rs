@@ -358,6 +358,14 @@ fn limits_and_broken_libraries_are_errors() {
     let out =
         checked(&format!("class C0 {{ fun f() {{}} }}\n{line}class D : C400() {{ override fun f() {{}} }}\nfun main() {{ D().g() }}\n"));
     assert!(out.contains("E0605") && !out.contains("E0402") && !out.contains("E0203"), "{out}");
+    let params = |count: usize| (0..count).map(|i| format!("a{i}: Int")).collect::<Vec<_>>().join(", ");
+    let declared = |count: usize| {
+        let params = params(count);
+        ["fun f(LIST) {}", "class C(LIST)", "class C { fun f(LIST) {} }", "interface I { fun f(LIST) }", "fun f() { let g = (LIST) => 1 }"]
+            .map(|declaration| checked(&format!("{}\nfun main() {{}}\n", declaration.replace("LIST", &params))))
+    };
+    assert!(declared(4000).iter().all(|out| !out.contains("error[")));
+    assert!(declared(4001).iter().all(|out| out.contains("E0605") && out.contains("a4000")));
     let mut map = SourceMap::new();
     let file = map.add("test.lang".into(), "fun main() {}".to_string(), Origin::User).expect("a small file");
     let ast = crate::syntax::parse(&map, file, &mut Diagnostics::new());

@@ -17,6 +17,7 @@ impl<'a> Body<'_, 'a> {
         want: Want,
         span: Span,
     ) -> hir::Expr {
+        self.ck.check_param_count(params.iter().map(|p| &p.name));
         let expected = self.expected_fun(want, params.len(), span);
         let (wanted_params, wanted_ret) = match expected {
             Ok(found) => found,
