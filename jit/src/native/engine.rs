@@ -26,7 +26,7 @@ use crate::layout::Layout;
 use crate::trap::Thrown;
 use cranelift_codegen::ir::UserExternalName;
 use rustc_hash::FxHashMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -57,8 +57,8 @@ pub struct Engine {
 #[derive(Default)]
 pub(super) struct Versions {
     pub out_of_use: OutOfUse,
-    /// Why functions could not be compiled when they were called.
-    failures: Vec<NativeError>,
+    /// Why functions could not be compiled when they were called, the last reason of each.
+    failures: BTreeMap<FuncId, NativeError>,
     /// Of functions that are compiled, in the order in which they were.
     twins: Vec<Twins>,
     /// Where they stand there.
@@ -68,6 +68,11 @@ pub(super) struct Versions {
 }
 
 impl Versions {
+    /// Exceeds a limit of the compiler, as it stands in the module: trying again does not help. (Memory may be there the next time.)
+    fn limit_exceeded(&self, func: FuncId) -> Option<&NativeError> {
+        self.failures.get(&func).filter(|error| matches!(error, NativeError::Compile { .. }))
+    }
+
     /// Of a function that was compiled once.
     pub fn twins(&mut self, func: FuncId) -> Option<&mut Twins> {
         self.index.get(&func).map(|&i| &mut self.twins[i])
@@ -175,6 +180,13 @@ impl Engine {
         (entry != self.thunks.lazy(func)).then_some(entry)
     }
 
+    /// What is known of the function without compiling it: where calls go, or that there can be no code.
+    fn known(&self, func: FuncId) -> Option<Result<u64, NativeError>> {
+        let mut versions = self.versions();
+        let found = self.find(&mut versions, func).map(Ok);
+        found.or_else(|| versions.limit_exceeded(func).cloned().map(Err))
+    }
+
     fn compiler(&self, level: Level) -> MutexGuard<'_, Compiler> {
         self.compilers[level as usize].lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -189,17 +201,17 @@ impl Engine {
     /// [`NativeError::Compile`] where it exceeds a limit of the compiler, [`NativeError::Memory`] where the code region is full. Kept in [`Engine::failures`], too.
     pub fn compile(&self, func: FuncId) -> Result<u64, NativeError> {
         // Who only comes back to code that is there does not wait for what is being compiled.
-        if let Some(entry) = self.find(&mut self.versions(), func) {
-            return Ok(entry);
+        if let Some(known) = self.known(func) {
+            return known;
         }
         let mut compiler = self.compiler(self.options.level);
-        if let Some(entry) = self.find(&mut self.versions(), func) {
-            return Ok(entry);
+        if let Some(known) = self.known(func) {
+            return known;
         }
         // The version that is to run now; the other one is made when it is to run. Where optimized code does not count, all other code does, always.
         let profiling = if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
         let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
-        let version = version.inspect_err(|error| self.versions().failures.push(error.clone()))?;
+        let version = version.inspect_err(|error| _ = self.versions().failures.insert(func, error.clone()))?;
         let mut versions = self.versions();
         // Meanwhile a version may have been installed that somebody has chosen.
         if let Some(entry) = self.find(&mut versions, func) {
@@ -563,9 +575,9 @@ impl Engine {
         }
     }
 
-    /// Why functions could not be compiled when they were called; that threw `OutOfMemoryError`.
+    /// Why functions could not be compiled when they were called, one reason each; that threw `OutOfMemoryError`.
     pub fn failures(&self) -> Vec<NativeError> {
-        self.versions().failures.clone()
+        self.versions().failures.values().cloned().collect()
     }
 
     pub fn module(&self) -> &Module {
