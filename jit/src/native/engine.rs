@@ -316,11 +316,10 @@ impl Engine {
     /// # Errors
     /// As for [`Engine::install`].
     pub fn compile_version(&self, func: FuncId, body: &Function, level: Level) -> Result<Version, NativeError> {
-        self.region.allow_reuse();
         self.compile_checked(func, body, level, |_| Ok(())).map(Version)
     }
 
-    /// `check` may refuse the code.
+    /// Something that may replace other code. `check` may refuse it.
     pub(super) fn compile_checked(
         &self,
         func: FuncId,
@@ -328,6 +327,7 @@ impl Engine {
         level: Level,
         check: impl FnOnce(&Code) -> Result<(), NativeError>,
     ) -> Result<VersionInfo, NativeError> {
+        self.region.allow_reuse();
         self.build_checked(&mut self.compiler(level), func, body, self.profiling(level), check)
     }
 

@@ -98,6 +98,22 @@ fn calls_since_a_question_are_noticed() {
     assert!(!engine.discard_armed(leaf), "its optimized code was called");
 }
 
+/// Of a program in which only loops are compiled anew, too.
+#[test]
+fn memory_of_code_for_loops_is_used_again() {
+    let program = Program::adjusted(parse(&rounds(7)), Config::default(), |options| options.osr = jit::native::Osr::Installed);
+    let (engine, run, block) = (&program.engine, program.func("run"), Block::from_u32(2));
+    let made = enter_at(&program.module, &program.module.funcs[run], block).expect("a loop that can be left");
+    let mut spans = (0..5).map(|_| {
+        engine.install_osr(run, block, &made, Level::Optimized).unwrap();
+        engine.discard_osr(run, block);
+        assert_eq!(reclaim(engine, u64::MAX, &[]).freed, 1);
+        engine.stats().code_span
+    });
+    let first = spans.next();
+    assert!(spans.all(|span| Some(span) == first));
+}
+
 /// A call that runs goes on in code that was given up meanwhile, for as long as it runs.
 #[test]
 fn frames_keep_code_that_was_given_up() {
