@@ -162,7 +162,7 @@ fn a_tick_on_a_deep_stack_has_all_its_samples_before_the_rest() {
     let mode = Mode::Cbs { samples: 8, stride: 2, antibias: Antibias::with(Correction::Density) };
     let (samples, summary) = samples(stamped(exactly(mode, 50_000), 0), &script.events);
     let mut ticks: Vec<(u64, f64)> = samples.iter().map(|sample| (sample.tick, sample.weight)).collect();
-    assert!(ticks.len() % 8 == 0 && ticks.len() > 8, "{}", ticks.len());
+    assert!(ticks.len().is_multiple_of(8) && ticks.len() > 8, "{}", ticks.len());
     ticks.dedup();
     assert_eq!(ticks.len(), samples.len() / 8, "one weight a tick");
     // 101 frames too many a sample, for 200 calls each.

@@ -57,14 +57,17 @@ fn hard(name: &str) -> bool {
     name.char_indices().any(|(at, _)| must_escape(name, at))
 }
 
-/// Whether the character at `at` would be misread: as a separator, as a comment, as space around a line, or as a second number (of two profiles that are compared).
+/// Byte order mark: some editors begin a file with it.
+const MARK: char = '\u{feff}';
+
+/// Whether the character at `at` would be misread: as a separator, as a comment or a byte order mark, as space around a line, or as a second number (of two profiles that are compared).
 fn must_escape(name: &str, at: usize) -> bool {
     let rest = &name[at..];
     let Some(c) = rest.chars().next() else { return false };
     let is_edge = at == 0 || rest.len() == c.len_utf8();
     match c {
         ';' => true,
-        '#' => at == 0,
+        '#' | MARK => at == 0,
         ' ' if rest.len() > 1 && rest[1..].chars().all(|c| c.is_ascii_digit() || c == '.') => true,
         _ => c.is_control() || c.is_whitespace() && is_edge,
     }
@@ -103,8 +106,7 @@ fn unescape(text: &str) -> Result<String, &'static str> {
 /// The profile that lines of folded stacks stand for, with one call site in each caller.
 pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     let text = std::str::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
-    // Some editors begin a file with a mark of its encoding.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     let escaped = text.lines().next() == Some(HEADER);
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {
