@@ -34,7 +34,7 @@ pub struct MockHost<'a> {
     pub yields_until_throw: usize,
     /// Objects that may still be allocated.
     pub room: usize,
-    /// References are object number times 65536 plus the epoch; a safepoint starts a new one.
+    /// References are object number times 65536 plus the epoch, or plus 0 if it is a literal's, which does not move; a safepoint starts a new epoch.
     epoch: u64,
     context: Box<ThreadContext>,
     stack: *const Stack,
@@ -88,12 +88,22 @@ impl<'a> MockHost<'a> {
     /// Object number of a reference of this epoch.
     fn index(&self, object: Slot) -> usize {
         assert_ne!(object, 0, "the host got a null");
-        assert_eq!(object % 65536, self.epoch, "stale reference to object {}", object / 65536 - 1);
-        (object / 65536) as usize - 1
+        let index = (object / 65536) as usize - 1;
+        let epoch = if self.is_literal(index) { 0 } else { self.epoch };
+        assert_eq!(object % 65536, epoch, "stale reference to object {index}");
+        index
+    }
+
+    fn is_literal(&self, index: usize) -> bool {
+        self.literals.values().any(|&literal| literal == index)
     }
 
     fn encode(&self, stored: u64) -> Slot {
-        if stored == 0 { 0 } else { stored * 65536 + self.epoch }
+        match stored.checked_sub(1) {
+            None => 0,
+            Some(index) if self.is_literal(index as usize) => stored * 65536,
+            Some(_) => stored * 65536 + self.epoch,
+        }
     }
 
     fn decode(&self, value: Slot) -> u64 {
@@ -106,7 +116,7 @@ impl<'a> MockHost<'a> {
         self.epoch = 1 + old % 65535;
         let new = self.epoch;
         let update = |value: &mut u64| {
-            if *value != 0 {
+            if !value.is_multiple_of(65536) {
                 assert_eq!(*value % 65536, old, "a root is stale");
                 *value = *value - old + new;
             }
