@@ -532,10 +532,11 @@ mod tests {
         let mut ticks = 0;
         while model.next(&sizes()).is_none() {
             model.look(|_| true);
-            model.tick(&[within(frame(110, 2)), within(frame(102, 3))], &sizes());
+            model.tick(&[within(frame(110, 2))], &sizes());
             ticks += 1;
         }
-        assert_eq!((all_jobs(&mut model), ticks), (vec![start(110)], 5));
+        assert_eq!(all_jobs(&mut model), [start(110)]);
+        assert!(ticks <= 6, "as soon as what begins anew each time: {ticks}");
         for _ in 0..100 {
             model.look(|_| true);
             (0..50).for_each(|_| assert!(!model.tick(&[within(frame(110, 2))], &sizes()), "nobody waits"));
