@@ -217,7 +217,8 @@ fn weights(profile: &Profile, edges: &SecondaryMap<EdgeId, EdgeId>) -> Weights {
 
 /// Degree of overlap; `None` where one of the two counts no calls.
 fn overlap(of: &Comparison) -> Option<f64> {
-    of.counts_calls().then(|| of.overlap())
+    let (before, after) = of.totals();
+    (before > 0.0 && after > 0.0).then(|| of.overlap())
 }
 
 fn context_overlap(

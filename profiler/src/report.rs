@@ -102,7 +102,7 @@ pub struct Accuracy {
 /// PLDI'06 sections 3.1 and 3.2.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Agreement {
-    /// Degree of overlap, in percent; `None` where one of the two counts no calls.
+    /// Degree of overlap, in percent; `None` where the exact profile counts no calls.
     pub overlap: Option<f64>,
     /// Of the profile over the exact one.
     pub hot_edge_coverage: Vec<Coverage>,
@@ -115,7 +115,7 @@ pub struct Agreement {
 pub struct Coverage {
     /// Part of the hottest weight from which an edge is hot.
     pub threshold: f64,
-    /// In percent; `None` where one of the two counts no calls.
+    /// In percent; `None` where the exact profile counts no calls.
     pub covered: Option<f64>,
 }
 
@@ -172,13 +172,10 @@ impl Accuracy {
         let ours = profile.dcg().iter().map(|edge| (edge.edge, edge.weight));
         let theirs = exact.dcg().iter().map(|edge| (edges[edge.edge], edge.weight));
         let agreement = |comparison: Comparison| Agreement {
-            overlap: comparison.counts_calls().then(|| comparison.overlap()),
+            overlap: known(&comparison, Comparison::overlap),
             hot_edge_coverage: thresholds
                 .iter()
-                .map(|&threshold| Coverage {
-                    threshold,
-                    covered: comparison.counts_calls().then(|| comparison.hot_edge_coverage(threshold)),
-                })
+                .map(|&threshold| Coverage { threshold, covered: known(&comparison, |all| all.hot_edge_coverage(threshold)) })
                 .collect(),
             correlation: comparison.correlation(),
         };
@@ -206,6 +203,11 @@ fn renumbered(contexts: &Contexts, edges: &PrimaryMap<EdgeId, EdgeId>) -> Result
         (id, node.parent.expand(), label, node.weight)
     });
     Contexts::from_nodes(contexts.structure(), contexts.labels(), nodes)
+}
+
+/// Of what was not called nothing can be seen or missed.
+fn known(comparison: &Comparison, of: impl Fn(&Comparison) -> f64) -> Option<f64> {
+    (comparison.totals().1 > 0.0).then(|| of(comparison))
 }
 
 #[cfg(test)]

@@ -43,12 +43,6 @@ impl Comparison {
         self.pairs.iter().fold((0.0, 0.0), |(a, b), pair| (a + pair.0, b + pair.1))
     }
 
-    /// Both count calls: else there is little to compare.
-    pub fn counts_calls(&self) -> bool {
-        let (a, b) = self.totals();
-        a > 0.0 && b > 0.0
-    }
-
     /// Degree of overlap in percent: the sum over all edges of the smaller share. Two empty profiles overlap fully, one empty with another not at all.
     pub fn overlap(&self) -> f64 {
         let (a, b) = self.totals();
