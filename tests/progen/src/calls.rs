@@ -56,10 +56,7 @@ pub fn calls(choices: &mut Choices<'_>, name: &str) -> String {
     for number in 0..classes {
         class(&mut part, number);
     }
-    let count = 1 + part.choices.below(3);
-    for number in 0..count {
-        function(&mut part, &format!("{name}{number}"), classes);
-    }
+    let count = part.functions(name, |p, name| function(p, name, classes));
     part.driver(name, |p| {
         p.some(5, |p| {
             let number = p.choices.below(count);

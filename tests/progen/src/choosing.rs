@@ -17,10 +17,7 @@ const COMPARES: &[&str] = &["<", "<=", ">", ">=", "==", "!="];
 pub fn choosing(choices: &mut Choices<'_>, name: &str) -> String {
     let mut part = Part::new(choices);
     part.text(LIMITS);
-    let count = 1 + part.choices.below(3);
-    for number in 0..count {
-        function(&mut part, &format!("{name}{number}"));
-    }
+    let count = part.functions(name, function);
     part.driver(name, |p| {
         p.some(3, |p| {
             let number = p.choices.below(count);

@@ -37,10 +37,7 @@ fun bits(f: Float): Int = f.toBits()
 pub fn floats(choices: &mut Choices<'_>, name: &str) -> String {
     let mut part = Part::new(choices);
     part.text(BITS);
-    let count = 1 + part.choices.below(3);
-    for number in 0..count {
-        function(&mut part, &format!("{name}{number}"));
-    }
+    let count = part.functions(name, function);
     part.driver(name, |p| {
         let elements: Vec<&str> = (0..4).map(|_| p.pick(CONSTANTS)).collect();
         p.line(format!("let a = [{}]", elements.join(", ")));

@@ -15,10 +15,7 @@ const DIVISORS: &[&str] =
 /// The text of such functions; the last one has this name.
 pub fn ints(choices: &mut Choices<'_>, name: &str) -> String {
     let mut part = Part::new(choices);
-    let count = 1 + part.choices.below(3);
-    for number in 0..count {
-        function(&mut part, &format!("{name}{number}"));
-    }
+    let count = part.functions(name, function);
     part.driver(name, |p| {
         p.some(3, |p| {
             let number = p.choices.below(count);

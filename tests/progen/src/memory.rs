@@ -50,10 +50,7 @@ const INTS: &[&str] =
 pub fn memory(choices: &mut Choices<'_>, name: &str) -> String {
     let mut part = Part::new(choices);
     part.text(CLASSES);
-    let count = 1 + part.choices.below(3);
-    for number in 0..count {
-        function(&mut part, &format!("{name}{number}"));
-    }
+    let count = part.functions(name, function);
     part.driver(name, |p| {
         p.line("total = 0");
         p.line("last = null");

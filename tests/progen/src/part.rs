@@ -57,6 +57,13 @@ impl<'a, 'b> Part<'a, 'b> {
         self.block(head, body);
     }
 
+    /// Up to three functions of this name with their number; gives how many.
+    pub fn functions(&mut self, name: &str, function: impl Fn(&mut Self, &str)) -> usize {
+        let count = 1 + self.choices.below(3);
+        (0..count).for_each(|number| function(self, &format!("{name}{number}")));
+        count
+    }
+
     pub fn fresh(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}{}", self.names)
