@@ -209,17 +209,26 @@ impl Engine {
             return known;
         }
         // The version that is to run now; the other one is made when it is to run. Where optimized code does not count, all other code does, always.
-        let profiling = if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
-        let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
-        let version = version.inspect_err(|error| _ = self.versions().failures.insert(func, error.clone()))?;
-        let mut versions = self.versions();
-        // Meanwhile a version may have been installed that somebody has chosen.
-        if let Some(entry) = self.find(&mut versions, func) {
-            versions.out_of_use.retire(version.entry, version.len);
-            return Ok(entry);
+        let mut profiling =
+            if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
+        loop {
+            let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
+            let version = version.inspect_err(|error| _ = self.versions().failures.insert(func, error.clone()))?;
+            let mut versions = self.versions();
+            // Meanwhile a version may have been installed that somebody has chosen.
+            if let Some(entry) = self.find(&mut versions, func) {
+                versions.out_of_use.retire(version.entry, version.len);
+                return Ok(entry);
+            }
+            // Or calls are counted by now, and nobody would ask for the other version as long as they are.
+            if profiling != self.options.profiling && !versions.is_plain {
+                versions.out_of_use.retire(version.entry, version.len);
+                profiling = self.options.profiling;
+                continue;
+            }
+            self.lead_to(&mut versions, version, profiling, None);
+            return Ok(version.entry);
         }
-        self.lead_to(&mut versions, version, profiling, None);
-        Ok(version.entry)
     }
 
     /// All calls that begin from now on go to the version, but those that are counted: while it does not count they go where they went, if that counts. What nobody calls any more is retired.

@@ -5,11 +5,11 @@
 use crate::mock::*;
 use jit::context::CallSeen;
 use jit::ir::{CallSiteId, Entry, FuncId, Module};
-use jit::native::{Engine, FrameView, Level, Profiling, STACK_RESERVE, SiteKind};
+use jit::native::{Engine, FrameView, Level, Listener, NewCode, Profiling, STACK_RESERVE, SiteKind};
 use jit::opt::{Options, Probes, optimize};
 use profiler::oracle::{Accepted, CallSiteFacts, Oracle, Refused, Verdict};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier, Once};
 
 /// Takes whatever fits, and functions into their own code a few times.
 struct Greedy;
@@ -638,6 +638,42 @@ fn code_that_counts_comes_when_it_is_asked_for() {
     assert_eq!(versions(&program.engine), 2);
     program.engine.complete_twins();
     assert_eq!(versions(&program.engine), 2, "nothing is missing any more");
+}
+
+/// Who compiles first waits here, with code that nobody has got yet, for somebody to do something.
+#[derive(Debug)]
+struct Meanwhile {
+    once: Once,
+    compiled: Barrier,
+    done: Barrier,
+}
+
+impl Listener for Meanwhile {
+    fn compiled(&self, _: &NewCode<'_>) {
+        self.once.call_once(|| _ = (self.compiled.wait(), self.done.wait()));
+    }
+
+    fn ended(&self) {}
+}
+
+/// A window opens while a function is compiled for the first time, outside of windows.
+#[test]
+fn code_that_comes_late_counts_where_calls_are_counted_by_then() {
+    let config = Config { profiling: Profiling::Calls, ..CONFIGS[0] };
+    let meanwhile = Arc::new(Meanwhile { once: Once::new(), compiled: Barrier::new(2), done: Barrier::new(2) });
+    let program = Program::adjusted(parse(FIB), config, |options| options.listener = Some(meanwhile.clone()));
+    let (engine, fib) = (&program.engine, program.func("fib"));
+    engine.count_calls(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            meanwhile.compiled.wait();
+            engine.count_calls(true);
+            meanwhile.done.wait();
+        });
+        engine.compile(fib).unwrap();
+    });
+    let mut thread = Thread::new(&program, config);
+    assert_eq!((thread.native(fib, &[11]), -thread.ctx.calls_left), (Outcome::Value(89), 287));
 }
 
 /// The same in code that counts and in code that does not.
