@@ -1,4 +1,4 @@
-//! Child processes that take turns, a slice of time each: what slows the machine for longer than a slice slows all of them alike.
+//! Child processes that take turns, a slice of time each: what slows the machine for longer than a slice slows all of them alike, as long as all of them run.
 //!
 //! In: commands. Out: for each what [`counters::run`] gives, and when it was its turn ([`Slices`]). While one child runs, the others are stopped with all their threads, each for the first time as soon as it was started. The time that passes from its start to its end is that of all; what of it was its own, its slices tell.
 //!
@@ -38,7 +38,11 @@ pub fn run(commands: &mut [Command], slice: Duration) -> io::Result<Vec<InTurn>>
     let turns = Turns { children: Mutex::new(vec![Child::New; commands.len()]), changed: Condvar::new() };
     let runs: Vec<io::Result<InTurn>> = std::thread::scope(|scope| {
         let turns = &turns;
-        let follow = |(at, command)| Builder::new().spawn_scoped(scope, move || Turn::new(turns, at).run(command));
+        let follow = |(at, command)| {
+            // Made here: it says that the child has ended also where there is no thread.
+            let turn = Turn::new(turns, at);
+            Builder::new().spawn_scoped(scope, move || turn.run(command))
+        };
         let threads: Vec<_> = commands.iter_mut().enumerate().map(follow).collect();
         let slices = turns.rotate(slice);
         let failed = |_| Err(io::Error::other("the thread that waits for a child has failed"));
@@ -128,7 +132,8 @@ impl<'a> Turn<'a> {
     }
 
     /// To its end; of its slices the first.
-    fn run(self, command: &mut Command) -> io::Result<InTurn> {
+    fn run(mut self, command: &mut Command) -> io::Result<InTurn> {
+        self.begun = now();
         end_with_this_thread(command);
         let (run, counts) = counters::run_observed(command, &self)?;
         let mut slices = Slices::default();

@@ -164,9 +164,11 @@ impl Speedup {
     }
 }
 
-/// Of the second of two values to the first, from rounds in the same order, each with its own warm-up. `None` where there are no such times.
-pub fn speedup(samples: [&[Sample]; 2], phase: Phase, time: Time, warm_ups: [WarmUp; 2]) -> Option<Ratio> {
-    let [baseline, value] = [0, 1].map(|side| samples[side].iter().map(move |s| seconds(s, phase, time, warm_ups[side])));
+/// Of the second of two values to the first, from rounds in the same order, behind the longer warm-up of both: iterations that are slow on either side would else count on the other. `None` where there are no such times.
+pub fn speedup(samples: [&[Sample]; 2], phase: Phase, time: Time) -> Option<Ratio> {
+    let [a, b] = samples.map(WarmUp::of);
+    let warm_up = if a.iterations < b.iterations { b } else { a };
+    let [baseline, value] = samples.map(|samples| samples.iter().map(move |s| seconds(s, phase, time, warm_up)));
     let pairs: Option<Vec<(f64, f64)>> = baseline.zip(value).map(|(baseline, value)| baseline.zip(value)).collect();
     Ratio::of(pairs?)
 }
@@ -195,13 +197,13 @@ impl Failure {
 impl ValueResult {
     fn new(setup: &Setup, measured: &Measured, value: usize) -> ValueResult {
         let (samples, baseline) = (&measured.samples[value], &measured.samples[setup.baseline]);
-        let warm_ups = [WarmUp::of(baseline), WarmUp::of(samples)];
+        let warm_up = WarmUp::of(samples);
         let phases = if setup.iterations.get() > 1 { &[Phase::Process, Phase::First, Phase::Steady][..] } else { &[Phase::Process] };
         let mut times = Vec::new();
         for (&phase, time) in phases.iter().flat_map(|phase| [(phase, Time::Wall), (phase, Time::Cpu)]) {
-            let own: Option<Vec<f64>> = samples.iter().map(|sample| seconds(sample, phase, time, warm_ups[1])).collect();
+            let own: Option<Vec<f64>> = samples.iter().map(|sample| seconds(sample, phase, time, warm_up)).collect();
             let Some(seconds) = own else { continue };
-            let ratio = (value != setup.baseline).then(|| speedup([baseline, samples], phase, time, warm_ups)).flatten();
+            let ratio = (value != setup.baseline).then(|| speedup([baseline, samples], phase, time)).flatten();
             times.push(TimeResult::new(phase, time, seconds, ratio));
         }
         let calls = measured.calls[value];
@@ -210,7 +212,7 @@ impl ValueResult {
             value: setup.comparison.values[value].clone(),
             times,
             verdict: None,
-            warm_up: (setup.iterations.get() > 1).then_some(warm_ups[1]),
+            warm_up: (setup.iterations.get() > 1).then_some(warm_up),
             compile_seconds: median(samples, |s| s.compile),
             code_bytes: median(samples, |s| s.code),
             optimized_bytes: median(samples, |s| s.optimized),
@@ -324,5 +326,24 @@ pub mod examples {
         let measured = Measured { samples, calls: vec![None; values], stopped: Stopped::Rounds, seconds: 1.0 };
         let results = setup.programs.iter().map(|program| ProgramResult::new(&setup, program, &measured)).collect();
         Report::new(&setup, results, Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runner::Times;
+    use super::*;
+
+    #[test]
+    fn what_is_warm_up_on_either_side_counts_on_neither() {
+        let sample = |first: f64| {
+            let walls = [first, 1.04, 1.04, 1.0, 1.0, 1.0];
+            Sample { iterations: walls.map(|wall| Times { wall: Some(wall), cpu: None }).into(), ..Sample::default() }
+        };
+        // Its first iteration is just no warm-up, or just one: else the median of six would be compared with that of five.
+        let [just_not, just] = [1.04, 1.06].map(|first| vec![sample(first)]);
+        assert_eq!([&just_not, &just].map(|samples| WarmUp::of(samples).iterations), [0, 1]);
+        let ratio = speedup([&just_not, &just], Phase::Steady, Time::Wall).unwrap();
+        assert_eq!(ratio.estimate(), 1.0);
     }
 }

@@ -7,7 +7,6 @@
 
 use super::options::{Goal, Setup};
 use super::outcome::speedup;
-use super::phases::WarmUp;
 use super::programs::Program;
 use super::runner::{Runner, Sample};
 use profiler::samplers::Random;
@@ -119,7 +118,7 @@ impl End {
 
 fn has_precision(setup: &Setup, samples: &[Vec<Sample>], value: usize, part: f64) -> bool {
     let sides = [&samples[setup.baseline], &samples[value]];
-    let speedup = speedup(sides.map(Vec::as_slice), setup.phase(), setup.time, sides.map(|side| WarmUp::of(side)));
+    let speedup = speedup(sides.map(Vec::as_slice), setup.phase(), setup.time);
     // What has no speedup gets none by more rounds.
     speedup.is_none_or(|speedup| speedup.precision().is_some_and(|reached| reached <= part))
 }
