@@ -24,9 +24,9 @@ pub struct Report {
     pub title: String,
     /// Of the run, in nanoseconds of its clock, all threads together.
     pub nanoseconds: f64,
-    /// What profiling took of it, in percent; `None` where that was not measured.
+    /// What profiling took of it, in percent, by a model; `None` of a run, which has no other to be compared with.
     pub cost: Option<f64>,
-    /// What the program's threads spent on samples in slow paths, in nanoseconds; `None` where a model tells the cost, or nobody does.
+    /// What the program's threads spent on samples in slow paths, in nanoseconds; what counting and recording take in the program's own code is not in it. `None` where a model tells the cost, or nobody does.
     pub slow_paths: Option<f64>,
     /// What the profiler's own thread worked beside the program, in nanoseconds; `None` where there is none.
     pub organizer: Option<f64>,

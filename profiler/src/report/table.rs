@@ -58,7 +58,11 @@ impl Report {
     fn write_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nthe profiler's own work")?;
         let times = [
-            ("slow-paths", self.slow_paths, "in which the program's threads took samples"),
+            (
+                "slow-paths",
+                self.slow_paths,
+                "in which the program's threads took samples; what counting takes in their own code is not in it",
+            ),
             ("organizer", self.organizer, "that the profiler's own thread worked beside them"),
         ];
         for (name, time, what) in times {

@@ -302,9 +302,7 @@ impl Session {
         report.nanoseconds = elapsed.as_nanos() as f64;
         // The interpreter tells a replay of each event, which nobody takes the time of.
         if tier.has_machine_code() {
-            let spent = self.profiler.spent();
-            report.cost = Some(100.0 * spent.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE));
-            report.slow_paths = Some(spent.as_nanos() as f64);
+            report.slow_paths = Some(self.profiler.spent().as_nanos() as f64);
         }
         report.organizer = (!ledger.organizer.is_zero()).then_some(ledger.organizer.as_nanos() as f64);
         report.inlined = inlined(&ledger, tier, counting);
