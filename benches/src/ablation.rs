@@ -1,6 +1,6 @@
 //! What each pass of the optimizer buys on the benchmark set: time of an iteration in the steady state without the pass, over the time with all of them.
 //!
-//! A round runs each sample once with all passes and once without each of them; the ratio is formed within the round. Above 1: the pass makes programs faster.
+//! A round runs each sample once with all passes and once without each of them, and begins each time with another of these; the ratio is formed within the round. Above 1: the pass makes programs faster.
 
 use crate::iterations::Times;
 use crate::suite::{Benchmark, SUITE};
@@ -34,11 +34,13 @@ pub fn run(options: &Options) -> Result<(), String> {
     let mut medians: Vec<Vec<(&str, f64)>> = variants.iter().map(|_| Vec::new()).collect();
     for benchmark in SUITE.iter() {
         let mut ratios: Vec<Vec<f64>> = variants.iter().map(|_| Vec::new()).collect();
-        for _ in 0..options.rounds {
-            let all = steady(benchmark, "--inline=static", options.iterations)?;
-            for (variant, ratios) in variants.iter().zip(&mut ratios) {
-                ratios.push(steady(benchmark, &variant.flag, options.iterations)? / all);
+        let flags: Vec<&str> = ["--inline=static"].into_iter().chain(variants.iter().map(|variant| &*variant.flag)).collect();
+        for round in 0..options.rounds as usize {
+            let mut times = vec![0.0; flags.len()];
+            for at in (0..flags.len()).map(|i| (i + round) % flags.len()) {
+                times[at] = steady(benchmark, flags[at], options.iterations)?;
             }
+            ratios.iter_mut().zip(&times[1..]).for_each(|(ratios, time)| ratios.push(time / times[0]));
         }
         for (ratios, medians) in ratios.into_iter().zip(&mut medians) {
             medians.push((benchmark.name, stats::spread(ratios).median));

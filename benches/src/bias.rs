@@ -97,8 +97,7 @@ fn share(example: &Example, tier: Tier, flags: &[&str], seconds: f64, seed: u32)
     let mut command = Command::new(process::vm()?);
     command.arg("run").args(tier.profiled()).args(flags).args(["--seed", &seed.to_string(), "--profile-out"]).arg(&out).arg(&sample);
     command.arg("--").args(example.args).arg(((example.a_second * seconds) as u64).to_string());
-    process::run(&mut command)?;
-    let profile = export::read(&out).map_err(|error| error.to_string());
+    let profile = process::run(&mut command).and_then(|_| export::read(&out).map_err(|error| error.to_string()));
     _ = fs::remove_file(&out);
     let text = fs::read_to_string(&sample).map_err(|e| format!("{}: {e}", sample.display()))?;
     first_share(&profile?, &text).ok_or_else(|| format!("{}: no calls of `compute` were seen", example.name))

@@ -132,7 +132,7 @@ fn charts(rows: &[Row]) -> Vec<Chart> {
             .iter()
             .map(|s| Curve {
                 title: s.mode.title().replace(['*', '`'], ""),
-                points: vec![(s.overhead.estimate.max(LEAST_OVERHEAD), accuracy(&s.quality))],
+                points: vec![(s.overhead.estimate().max(LEAST_OVERHEAD), accuracy(&s.quality))],
             })
             .collect(),
     };

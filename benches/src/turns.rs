@@ -1,7 +1,7 @@
 //! What `--profile adaptive` costs a program, measured inside of one process: it profiles and rests in turns (`--rest`), many times.
 //!
 //! Processes differ by more than a profiler may cost, and the machine by more still within seconds; neighbouring turns of one process differ by little but the profiler. What is compared is therefore an iteration in turns with profiling
-//! against one in the turns before and after it, in programs whose iterations take some milliseconds. In a rest a program runs the
+//! against one in the turns beside them, in programs whose iterations take some milliseconds. In a rest a program runs the
 //! code of one that is not profiled.
 
 use crate::profile::subject::Tier;
@@ -114,11 +114,14 @@ fn turns(stderr: &str) -> Vec<Turn> {
     turns
 }
 
-/// An iteration while the profiler worked, and one in the rests before and after, each the mean of its turn.
+/// An iteration while the profiler worked and one while it rested, each the mean of its turn: of every three turns, whose outer ones count together. No turn is in two pairs, so these are independent; and what changes steadily hits both sides alike.
 fn pairs(turns: &[Turn]) -> Vec<(f64, f64)> {
     let mean = |turn: &Turn| (!turn.iterations.is_empty()).then(|| turn.iterations.iter().sum::<f64>() / turn.iterations.len() as f64);
-    let pair = |three: &[Turn]| Some((mean(&three[1])?, (mean(&three[0])? * mean(&three[2])?).sqrt()));
-    turns.windows(3).filter(|three| three[0].rests && !three[1].rests && three[2].rests).filter_map(pair).collect()
+    let pair = |three: &[Turn]| {
+        let (inner, outer) = (mean(&three[1])?, (mean(&three[0])? * mean(&three[2])?).sqrt());
+        Some(if three[1].rests { (outer, inner) } else { (inner, outer) })
+    };
+    turns.chunks_exact(3).filter_map(pair).collect()
 }
 
 #[cfg(test)]
@@ -135,11 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_compared_with_the_rests_around_it() {
+    fn each_turn_is_compared_once_with_those_beside_it() {
         let turn = |rests, nanoseconds: f64| Turn { rests, iterations: vec![nanoseconds] };
         let empty = Turn { rests: true, iterations: vec![] };
-        let turns = [turn(true, 1.0), turn(false, 6.0), turn(true, 4.0), turn(false, 5.0), empty, turn(false, 7.0)];
-        assert_eq!(pairs(&turns), [(6.0, 2.0)]);
+        let turns = [turn(true, 1.0), turn(false, 6.0), turn(true, 4.0), turn(false, 1.0), turn(true, 5.0), turn(false, 9.0)];
+        assert_eq!(pairs(&turns), [(6.0, 2.0), (3.0, 5.0)]);
+        assert_eq!(pairs(&[turn(true, 1.0), turn(false, 6.0), empty]), []);
     }
 
     #[test]

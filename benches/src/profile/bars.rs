@@ -38,7 +38,7 @@ pub fn least_overlap(contexts: usize) -> f64 {
 pub fn bars(rows: &[Row]) -> Vec<Bar> {
     let summaries = summaries(rows);
     let Some(at) = summaries.iter().position(|summary| summary.mode == Mode::Adaptive) else { return vec![] };
-    let (mean, overhead) = (summaries[at].quality, &summaries[at].overhead);
+    let (mean, overhead) = (summaries[at].quality, summaries[at].overhead);
     let cells = || rows.iter().map(|row| (row, &row.cells[at]));
     let least = |what: &str, is: f64, bar: f64| Bar { holds: is >= bar, text: format!("{what} {is:.2} %, at least {bar} %") };
     let coverage = |what: &str, clear: f64| format!("mean hot-edge coverage of {what} ({clear:.2} of edges clear above the threshold)");
@@ -62,10 +62,10 @@ pub fn bars(rows: &[Row]) -> Vec<Bar> {
         bars.push(Bar { holds: true, text: format!("no sample under {EACH} %, or {EACH_OF_MANY} % with more than {CONTEXTS} contexts") });
     }
     let most = |what: &str, shown: String, is: f64, bar: f64| Bar { holds: is <= bar, text: format!("{what} {shown} %, at most {bar} %") };
-    bars.push(most("mean overhead", overhead.to_string(), overhead.estimate, MEAN_OVERHEAD));
-    if let Some((row, cell)) = cells().max_by(|a, b| a.1.overhead.estimate.total_cmp(&b.1.overhead.estimate)) {
-        let worst = &cell.overhead;
-        bars.push(most(&format!("worst overhead, {}:", row.name), worst.to_string(), worst.estimate, WORST_OVERHEAD));
+    bars.push(most("mean overhead", overhead.to_string(), overhead.estimate(), MEAN_OVERHEAD));
+    if let Some((row, cell)) = cells().max_by(|a, b| a.1.overhead.estimate().total_cmp(&b.1.overhead.estimate())) {
+        let worst = cell.overhead;
+        bars.push(most(&format!("worst overhead, {}:", row.name), worst.to_string(), worst.estimate(), WORST_OVERHEAD));
     }
     bars
 }
@@ -78,7 +78,7 @@ mod tests {
 
     fn row(contexts: usize, cct: f64, ratio: f64) -> Row {
         let quality = Quality { dcg: 99.0, cct, methods: cct, hot_dcg: 100.0, hot_cct: 100.0, hot_methods: 100.0, ..Quality::default() };
-        let overhead = Overhead::of(&[(vec![1.0], vec![ratio])]);
+        let overhead = Overhead::of(&[(vec![1.0], vec![ratio])]).unwrap();
         let cell = Cell { mode: Mode::Adaptive, quality, overhead, overhead_of_sums: 0.0 };
         Row { name: "sample", iterations: 1, seconds: 1.0, calls: 1.0, contexts, cells: vec![cell] }
     }

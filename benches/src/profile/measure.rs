@@ -115,19 +115,20 @@ pub fn measure(subject: &Subject<'_>, modes: &[Mode], rounds: u32, again: bool) 
             runs.push((seconds, Quality { covered, ..quality }));
         }
     }
-    let cells = modes.iter().zip(&runs).map(|(&mode, runs)| cell(mode, &unprofiled, runs)).collect();
+    let cells: Option<Vec<Cell>> = modes.iter().zip(&runs).map(|(&mode, runs)| cell(mode, &unprofiled, runs)).collect();
+    let cells = cells.ok_or_else(|| format!("{}: an iteration takes no time", subject.benchmark.name))?;
     let contexts = exact.contexts().map_or(0, |contexts| contexts.own_weights().values().filter(|&&weight| weight > 0.0).count());
     let seconds = unprofiled.iter().flatten().sum::<f64>() / f64::from(rounds);
     Ok(Row { name: subject.benchmark.name, iterations: subject.iterations, seconds, calls: exact.dcg_total(), contexts, cells })
 }
 
-fn cell(mode: Mode, unprofiled: &[Vec<f64>], runs: &[(Vec<f64>, Quality)]) -> Cell {
+fn cell(mode: Mode, unprofiled: &[Vec<f64>], runs: &[(Vec<f64>, Quality)]) -> Option<Cell> {
     let rounds: Vec<_> = unprofiled.iter().cloned().zip(runs.iter().map(|run| run.0.clone())).collect();
     let (off, on) = rounds.iter().fold((0.0, 0.0), |sums, (off, on)| (sums.0 + off.iter().sum::<f64>(), sums.1 + on.iter().sum::<f64>()));
-    Cell {
+    Some(Cell {
         mode,
         quality: Quality::mean(runs.iter().map(|run| run.1)),
-        overhead: Overhead::of(&rounds),
+        overhead: Overhead::of(&rounds)?,
         overhead_of_sums: 100.0 * (on / off - 1.0),
-    }
+    })
 }

@@ -60,7 +60,7 @@ pub struct Subject<'a> {
     pub iterations: u32,
     /// Seconds of an iteration without profiling.
     iteration: f64,
-    /// Of the `vm` and the sample.
+    /// Of the `vm`, the sample and its arguments.
     hash: u64,
 }
 
@@ -78,6 +78,7 @@ impl<'a> Subject<'a> {
         for file in [process::vm()?, benchmark.path()] {
             fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?.hash(&mut hasher);
         }
+        benchmark.args.hash(&mut hasher);
         let mut subject = Subject { benchmark, tier, iterations: CALIBRATION, iteration: 0.0, hash: hasher.finish() };
         let known = subject.file("iteration")?;
         subject.iteration = match fs::read_to_string(&known).ok().and_then(|text| text.parse::<f64>().ok()).filter(|_| !again) {

@@ -106,11 +106,12 @@ pub fn run(sweep: Sweep, subjects: &[Subject<'_>], seconds: f64, again: bool, fo
         by_sample.push(sample(&points, subject, seconds, again)?);
         eprintln!("{} measured", subject.benchmark.name);
     }
-    let outcome = |at: usize| Outcome {
-        quality: Quality::mean(by_sample.iter().map(|points| points[at].0)),
-        overhead: Overhead::mean(by_sample.iter().map(|points| &points[at].1)),
+    let outcome = |at: usize| {
+        let overhead = Overhead::mean(by_sample.iter().map(|points| points[at].1))?;
+        Some(Outcome { quality: Quality::mean(by_sample.iter().map(|points| points[at].0)), overhead })
     };
-    let outcomes: Vec<Outcome> = (0..points.len()).map(outcome).collect();
+    let outcomes: Option<Vec<Outcome>> = (0..points.len()).map(outcome).collect();
+    let outcomes = outcomes.ok_or("no samples")?;
     let names: Vec<&str> = subjects.iter().map(|subject| subject.benchmark.name).collect();
     println!("\n### {}, {} s a run: {}\n", sweep.axis(), seconds, names.join(", "));
     println!("| sampler | {} | DCG | contexts | hot contexts | disabled % | overhead %, 95 % interval |", sweep.axis());
@@ -135,11 +136,12 @@ fn sample(points: &[Point], subject: &Subject<'_>, seconds: f64, again: bool) ->
             Entry::Vacant(unknown) => {
                 let (unprofiled, mut runs) = subject.round(&[point.flags.split_whitespace().collect()], 1)?;
                 let run = runs.pop().ok_or("no profiled run")?;
-                unknown.insert((run.profile, Overhead::of(&[(unprofiled, run.seconds)])))
+                let overhead = Overhead::of(&[(unprofiled, run.seconds)]).ok_or("an iteration takes no time")?;
+                unknown.insert((run.profile, overhead))
             }
         };
         let agreement = Agreement::new(profile, &exact, NonZeroUsize::new(point.k))?;
-        out.push((Quality::of(profile, &agreement, point.threshold), overhead.clone()));
+        out.push((Quality::of(profile, &agreement, point.threshold), *overhead));
     }
     Ok(out)
 }
@@ -149,7 +151,7 @@ fn csv(points: &[Point], names: &[&str], by_sample: &[Vec<(Quality, Overhead)>])
     for (name, outcomes) in names.iter().zip(by_sample) {
         for (Point { curve, x, .. }, (q, overhead)) in points.iter().zip(outcomes) {
             _ = write!(text, "\"{curve}\",{x},{name},{:.4},{:.4},{:.2},{:.2},", q.dcg, q.cct, q.hot_cct, q.hot_dcg);
-            _ = writeln!(text, "{:.2},{},{:.4}", q.disabled, q.samples, overhead.estimate);
+            _ = writeln!(text, "{:.2},{},{:.4}", q.disabled, q.samples, overhead.estimate());
         }
     }
     text

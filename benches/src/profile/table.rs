@@ -15,12 +15,11 @@ pub struct Summary {
 /// In the order in which rows have them.
 pub fn summaries(rows: &[Row]) -> Vec<Summary> {
     let modes = rows.first().map_or(0, |row| row.cells.len());
-    let summary = |at: usize| Summary {
-        mode: rows[0].cells[at].mode,
-        quality: Quality::mean(rows.iter().map(|row| row.cells[at].quality)),
-        overhead: Overhead::mean(rows.iter().map(|row| &row.cells[at].overhead)),
+    let summary = |at: usize| {
+        let overhead = Overhead::mean(rows.iter().map(|row| row.cells[at].overhead))?;
+        Some(Summary { mode: rows[0].cells[at].mode, quality: Quality::mean(rows.iter().map(|row| row.cells[at].quality)), overhead })
     };
-    (0..modes).map(summary).collect()
+    (0..modes).filter_map(summary).collect()
 }
 
 /// The mean over the samples beside the papers', then the samples mode by mode.
@@ -57,13 +56,13 @@ pub fn csv(rows: &[Row], tier: &str) -> String {
         .to_owned();
     for Row { name, iterations, seconds, calls, contexts, cells } in rows {
         for Cell { mode, quality, overhead, overhead_of_sums } in cells {
-            let (low, high) = overhead.interval();
+            let (low, high) = overhead.interval().map_or_else(Default::default, |(low, high)| (format!("{low:.4}"), format!("{high:.4}")));
             let Quality { dcg, cct, methods, hot_dcg, hot_cct, hot_methods, clear_dcg, clear_cct, covered, disabled, samples, dropped } =
                 quality;
             let covered = covered.map_or(String::new(), |covered| format!("{covered:.2}"));
             let mode = clap::ValueEnum::to_possible_value(mode).map_or(String::new(), |value| value.get_name().to_owned());
             _ = write!(text, "{name},{tier},{seconds:.3},{iterations},{calls},{contexts},{mode},");
-            _ = write!(text, "{:.4},{low:.4},{high:.4},{overhead_of_sums:.4},", overhead.estimate);
+            _ = write!(text, "{:.4},{low},{high},{overhead_of_sums:.4},", overhead.estimate());
             _ = writeln!(
                 text,
                 "{dcg:.4},{cct:.4},{methods:.4},{hot_cct:.2},{hot_methods:.2},{hot_dcg:.2},{clear_cct:.2},{clear_dcg:.2},{covered},{disabled:.2},{samples},{dropped}"
