@@ -115,10 +115,16 @@ impl Function {
         *self = renumber(std::mem::replace(self, empty), aliases);
     }
 
-    /// Puts the blocks in reverse post-order (a block comes before those behind it, but for back-edges; `then` before `els`); drops those that cannot be reached.
+    /// Puts the blocks in reverse post-order; drops those that cannot be reached.
     pub fn sort_layout(&mut self) {
+        self.layout = self.reverse_postorder();
+    }
+
+    /// The blocks that can be reached, each before those behind it, but for back-edges, and after those that dominate it; `then` before `els`.
+    pub fn reverse_postorder(&self) -> Vec<Block> {
         let mut seen: EntitySet<Block> = EntitySet::with_capacity(self.blocks.len());
         let mut order = Vec::with_capacity(self.layout.len());
+        // A block is on the stack twice: to enter it, and below its successors to leave it.
         let mut work = vec![(self.entry(), true)];
         while let Some((block, enter)) = work.pop() {
             if !enter {
@@ -130,7 +136,7 @@ impl Function {
             }
         }
         order.reverse();
-        self.layout = order;
+        order
     }
 
     /// Drops parameters of blocks, and the arguments for them on every edge; says whether there were any. The place for a `Try`'s result or error is never dead.

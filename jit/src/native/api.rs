@@ -192,17 +192,6 @@ pub struct VersionInfo {
     pub time: Duration,
 }
 
-/// Machine code that the engine leads nobody to ([`Engine::compile_version`](super::Engine::compile_version)). Its memory is taken until it is given to [`Engine::retire`](super::Engine::retire).
-#[derive(Debug)]
-#[must_use = "code that is not retired stays in memory"]
-pub struct Version(pub(super) VersionInfo);
-
-impl Version {
-    pub fn info(&self) -> VersionInfo {
-        self.0
-    }
-}
-
 /// Calls its argument with each address at which a frame of a thread stands.
 pub type FrameAddresses<'a> = dyn FnMut(&mut dyn FnMut(u64)) + 'a;
 

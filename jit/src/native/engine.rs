@@ -10,7 +10,7 @@
 
 use super::api::*;
 use super::cells::EntryCells;
-use super::compile::{Code, Compiler};
+use super::compile::Compiler;
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
 use super::region::CodeRegion;
@@ -31,6 +31,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+
+/// Of code that checks the stack's limit itself, in bytes.
+const ANY_FRAME: u32 = u32::MAX;
 
 /// Shared by all threads of the program.
 pub struct Engine {
@@ -212,7 +215,7 @@ impl Engine {
         let mut profiling =
             if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
         loop {
-            let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling);
+            let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling, ANY_FRAME);
             let version = version.inspect_err(|error| _ = self.versions().failures.insert(func, error.clone()))?;
             let mut versions = self.versions();
             // Meanwhile a version may have been installed that somebody has chosen.
@@ -278,7 +281,7 @@ impl Engine {
                 Twins { counted: Some(counted), ref body, .. } => (counted.level, body.as_deref().unwrap_or(own), Profiling::Off),
                 Twins { counted: None, .. } => (self.options.level, own, self.options.profiling),
             };
-            if let Ok(version) = self.build(&mut self.compiler(level), twins.func, body, profiling) {
+            if let Ok(version) = self.build(&mut self.compiler(level), twins.func, body, profiling, ANY_FRAME) {
                 made.push((i, twins, version));
             }
         }
@@ -312,62 +315,38 @@ impl Engine {
     pub fn install(&self, func: FuncId, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
         let declared = &self.module.funcs[func];
         assert_eq!((&body.params, body.ret), (&declared.params, declared.ret), "the signature of {}", declared.name);
-        let Version(version) = self.compile_version(func, body, level)?;
+        let version = self.compile_version(func, body, level, ANY_FRAME)?;
         let profiling = self.profiling(level);
         let body = (profiling != Profiling::Off).then(|| Arc::new(body.clone()));
         self.lead_to(&mut self.versions(), version, profiling, body);
         Ok(version)
     }
 
-    /// Compiles a body that stands for the function in traces, of any parameters and result, and leads nobody there: for cells of the caller's own. These hold its entry only while it is not retired, and who loads it there calls it without
-    /// a safepoint in between.
-    ///
-    /// # Errors
-    /// As for [`Engine::install`].
-    pub fn compile_version(&self, func: FuncId, body: &Function, level: Level) -> Result<Version, NativeError> {
-        self.compile_checked(func, body, level, |_| Ok(())).map(Version)
-    }
-
-    /// Something that may replace other code. `check` may refuse it.
-    pub(super) fn compile_checked(
-        &self,
-        func: FuncId,
-        body: &Function,
-        level: Level,
-        check: impl FnOnce(&Code) -> Result<(), NativeError>,
-    ) -> Result<VersionInfo, NativeError> {
+    /// Something that may replace other code, and to which nothing leads yet; it stands for the function in traces.
+    pub(super) fn compile_version(&self, func: FuncId, body: &Function, level: Level, max_frame: u32) -> Result<VersionInfo, NativeError> {
         self.region.allow_reuse();
-        self.build_checked(&mut self.compiler(level), func, body, self.profiling(level), check)
+        self.build(&mut self.compiler(level), func, body, self.profiling(level), max_frame)
     }
 
-    /// Nothing leads to the version any more: its code is freed once no thread runs it.
-    pub fn retire(&self, version: Version) {
-        self.versions().out_of_use.retire(version.0.entry, version.0.len);
-    }
-
-    /// The same for code that is known by where it begins.
+    /// Nothing leads to the code that begins here any more: it is freed once no thread runs it.
     pub(super) fn retire_entry(&self, entry: u64) {
         let mut versions = self.versions();
         let len = self.tables.version(entry).expect("code that is not retired is known").len;
         versions.out_of_use.retire(entry, len);
     }
 
-    /// Code in the region, its tables published.
-    fn build(&self, compiler: &mut Compiler, func: FuncId, body: &Function, profiling: Profiling) -> Result<VersionInfo, NativeError> {
-        self.build_checked(compiler, func, body, profiling, |_| Ok(()))
-    }
-
-    fn build_checked(
+    /// Code in the region, its tables published. Code whose frame takes more than `max_frame` bytes is refused.
+    fn build(
         &self,
         compiler: &mut Compiler,
         func: FuncId,
         body: &Function,
         profiling: Profiling,
-        check: impl FnOnce(&Code) -> Result<(), NativeError>,
+        max_frame: u32,
     ) -> Result<VersionInfo, NativeError> {
         let started = Instant::now();
         let level = compiler.level;
-        let placed = self.compile_into_region(compiler, func, body, profiling, check);
+        let placed = self.compile_into_region(compiler, func, body, profiling, max_frame);
         let time = started.elapsed();
         let counters = &self.counters.compiled[level as usize];
         counters.nanos.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
@@ -382,10 +361,13 @@ impl Engine {
         func: FuncId,
         body: &Function,
         profiling: Profiling,
-        check: impl FnOnce(&Code) -> Result<(), NativeError>,
+        max_frame: u32,
     ) -> Result<(u64, u32), NativeError> {
         let code = compiler.compile(self.env_for(profiling), func, body)?;
-        check(&code)?;
+        let frame = code.meta.frame_size;
+        if frame > max_frame {
+            return Err(NativeError::Compile { func, message: format!("a frame of {frame} bytes is too large here") });
+        }
         let place = self.region.place(&code.bytes, code.align, code.lead, |address, bytes| {
             code.relocate(address, bytes, |name| self.resolve(name));
         });

@@ -63,12 +63,9 @@ impl Engine {
     /// As for [`Engine::compile`]; [`NativeError::Compile`] also where the frame is too large, or loops are not left.
     pub fn install_osr(&self, func: FuncId, block: Block, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
         assert_eq!(body.start, Start::Loop, "{} begins at a call", body.name);
-        let fail = |message: &str| NativeError::Compile { func, message: message.into() };
-        let cell = self.osr_cell(func, block).ok_or_else(|| fail("its loops are not left"))?;
-        let version = self.compile_checked(func, body, level, |code| match code.meta.frame_size {
-            0..=MAX_FRAME => Ok(()),
-            size => Err(fail(&format!("a frame of {size} bytes for a loop"))),
-        })?;
+        let never_left = || NativeError::Compile { func, message: "its loops are not left".into() };
+        let cell = self.osr_cell(func, block).ok_or_else(never_left)?;
+        let version = self.compile_version(func, body, level, MAX_FRAME)?;
         // Who loads the cell jumps there before the next safepoint.
         match cell.swap(version.entry, Ordering::AcqRel) {
             0 => {}

@@ -328,27 +328,6 @@ fn recorded_addresses_are_known_until_they_are_decoded() {
     assert_eq!(thread.native(program.func("run"), &[1]), Outcome::Value(404));
 }
 
-/// Code that only its owner knows of, with parameters of its own.
-#[test]
-fn versions_outside_of_cells() {
-    let program = Program::new(&nested(1), Config::default());
-    let (engine, work) = (&program.engine, program.func("work"));
-    let mut thread = Thread::new(&program, Config::default());
-    let before = engine.stats();
-    let other = body(&nested(1), "outer");
-    let version = engine.compile_version(work, &other, Level::Optimized).unwrap();
-    assert_eq!(thread.native(work, &[]), Outcome::Value(1), "nobody goes there");
-    let mut found = Vec::new();
-    engine.each_code(|func, start, len| found.push((func, start, len)));
-    let info = version.info();
-    assert!(found.contains(&(work, info.entry, info.len)), "{found:?}");
-    assert_eq!(reclaim(engine, u64::MAX, &[]).freed, 0, "it is not retired");
-    engine.retire(version);
-    assert_eq!(reclaim(engine, u64::MAX, &[]).bytes, u64::from(info.len));
-    let stats = engine.stats();
-    assert_eq!((stats.optimized.versions, stats.code_span > before.code_span), (1, true));
-}
-
 #[test]
 fn a_full_region_leaves_the_program_as_it_is() {
     let program = Program::adjusted(parse(&rounds(1)), Config::default(), |options| options.code_size = 0);

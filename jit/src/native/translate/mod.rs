@@ -146,7 +146,7 @@ pub fn translate(
     let params = if source.start == Start::Loop { &env.module.funcs[id].params } else { &source.params };
     clif.signature = signature(params, source.ret);
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
-    let order = reverse_postorder(source);
+    let order = source.reverse_postorder();
     let live = Liveness::new(source, &order);
     let free_checks = FreeChecks::new(source, &order, &live, |op| checks::faults(&env, op));
     let exits = if env.has_osr_exits(id, source) { loop_polls(source) } else { Vec::new() };
@@ -178,25 +178,6 @@ pub fn translate(
     t.b.seal_all_blocks();
     t.b.finalize(config);
     t.sites
-}
-
-/// Reachable blocks, each after those that dominate it.
-fn reverse_postorder(source: &Function) -> Vec<ir::Block> {
-    let mut seen: SecondaryMap<ir::Block, bool> = SecondaryMap::with_capacity(source.blocks.len());
-    let mut order = Vec::with_capacity(source.blocks.len());
-    // A block is on the stack twice: to enter it, and below its successors to leave it.
-    let mut work = vec![(source.entry(), true)];
-    while let Some((block, enter)) = work.pop() {
-        if !enter {
-            order.push(block);
-        } else if !std::mem::replace(&mut seen[block], true) {
-            work.push((block, false));
-            let terminator = source.blocks[block].terminator.as_ref().expect("a finished block");
-            terminator.for_each_edge(|edge| work.push((edge.block, true)));
-        }
-    }
-    order.reverse();
-    order
 }
 
 /// Whether a trace may name the operation's position.
