@@ -130,14 +130,14 @@ impl Plan {
     /// # Errors
     /// An answer speaks of what the program does not have.
     pub fn from_recorder(about: About, program: &Program, recorder: Recorder<'_>) -> Result<Plan, PlanError> {
-        Plan::from_answers(about, program, &[&recorder.into_answers()])
+        Plan::from_answers(about, program, &[recorder.into_answers()])
     }
 
     /// As [`Plan::from_recorder`], of several recorders one after the other, such as one for each function.
     ///
     /// # Errors
     /// An answer speaks of what the program does not have.
-    pub fn from_answers(about: About, program: &Program, all: &[&Answers]) -> Result<Plan, PlanError> {
+    pub fn from_answers(about: About, program: &Program, all: &[Answers]) -> Result<Plan, PlanError> {
         let decisions = all.iter().flat_map(|answers| answers.decisions.iter().cloned());
         let guards = all.iter().flat_map(|answers| &answers.guards);
         Plan::build(about, program, decisions, guards)

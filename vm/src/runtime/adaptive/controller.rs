@@ -97,9 +97,15 @@ impl PlanAnswers {
     }
 
     /// In an order that does not depend on when functions were compiled. Those of loops speak for functions that were compiled as such alone: where there is code from the start, the calls of a loop have answers already.
-    pub fn all(&self) -> Vec<&Answers> {
-        let alone = self.loops.iter().filter(|((func, _), _)| !self.starts.contains_key(func));
-        self.early.iter().chain(self.starts.values()).chain(alone.map(|(_, answers)| answers)).collect()
+    /// Code for a loop has a call twice, in the loop and behind it, where it is rare: of what was said of both, that it comes in is said last, and so it is what counts in code from the start.
+    pub fn all(&self) -> Vec<Answers> {
+        let mut loops = Answers::default();
+        for (_, answers) in self.loops.iter().filter(|((func, _), _)| !self.starts.contains_key(func)) {
+            loops.decisions.extend_from_slice(&answers.decisions);
+            loops.guards.extend_from_slice(&answers.guards);
+        }
+        loops.decisions.sort_by_key(|planned| planned.verdict.is_inlined());
+        self.early.iter().chain(self.starts.values()).cloned().chain([loops]).collect()
     }
 }
 
