@@ -59,7 +59,11 @@ impl<'a> FnLower<'_, 'a> {
                 let value = self.value(Op::NullCheck(value), at);
                 Ok(self.convert(value, from, to, at))
             }
-            false => Ok(value),
+            // It may have no value yet.
+            false => {
+                self.check_not_null(inner, value, at);
+                Ok(value)
+            }
         }
     }
 

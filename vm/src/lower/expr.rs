@@ -8,7 +8,7 @@ use crate::sema::types::{Ty, TyKind};
 use jit::ir::{self, BinaryOp as Bin, Builtin, ElemKind, FloatCmp, IntCmp, Loc, Op, UnaryOp as Un, Value};
 
 pub(super) fn loc(expr: &Expr) -> Loc {
-    Loc(expr.span.lo)
+    Loc(expr.at)
 }
 
 impl<'a> FnLower<'_, 'a> {
@@ -168,7 +168,7 @@ impl<'a> FnLower<'_, 'a> {
         match &expr.kind {
             ExprKind::Local(local) => self.this == Some(*local),
             ExprKind::New { .. } | ExprKind::NewArray { .. } | ExprKind::ArrayLit(_) | ExprKind::Lambda(_) => true,
-            ExprKind::FunRef { .. } | ExprKind::Str(_) | ExprKind::Concat(_) => true,
+            ExprKind::FunRef { .. } | ExprKind::Str(_) | ExprKind::Concat(_) | ExprKind::NonNull(_) => true,
             ExprKind::Convert(inner) => self.never_null(inner),
             _ => false,
         }

@@ -16,7 +16,8 @@ impl<'a> FnLower<'_, 'a> {
         let texts = all.into_iter().map(|p| self.part(p)).collect::<Flow<Vec<_>>>()?;
         let builtin = match texts[..] {
             [] => return Ok(self.str("", at)),
-            [text] => return Ok(text),
+            // A field that has no value yet has no text either.
+            [text] => return Ok(self.value(Op::NullCheck(text), at)),
             [_, _] => Builtin::StrConcat,
             _ => Builtin::StrConcat3,
         };

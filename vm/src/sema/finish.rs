@@ -109,7 +109,7 @@ impl Pass<'_> {
             if matches!(inner.kind, ExprKind::Null) {
                 e.kind = ExprKind::Null;
             } else if inner.ty == e.ty {
-                let inner = std::mem::replace(&mut **inner, Expr { kind: ExprKind::Unit, ty: Ty::UNIT, span: e.span });
+                let inner = std::mem::replace(&mut **inner, Expr { kind: ExprKind::Unit, ty: Ty::UNIT, span: e.span, at: e.at });
                 *e = inner;
             }
         }

@@ -241,6 +241,8 @@ pub struct Expr {
     pub kind: ExprKind,
     pub ty: Ty,
     pub span: Span,
+    /// Where traces say that it is done: at a member's name, which may stand lines below the object, or where the span begins.
+    pub at: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! parameter is a bare type parameter (which becomes the join of their types), then closures. Each is checked once.
 
 use super::members::Resolved;
-use super::{Body, PendingBounds, Want, error_expr, expr};
+use super::{Body, PendingBounds, Want, error_expr, expr, member_expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{Member, Owner, ValueName, substitute};
 use crate::sema::hir::{self, ClassId, ClassKind, Dispatch, ExprKind, FunId};
@@ -106,7 +106,8 @@ impl<'a> Body<'_, 'a> {
             Dispatch::Virtual => self.ck.reach_method(fun),
             Dispatch::Static => self.ck.reach_fun(fun),
         }
-        expr(ExprKind::CallMethod { receiver: Box::new(receiver), fun, type_args, args, dispatch }, ret, site.span)
+        let kind = ExprKind::CallMethod { receiver: Box::new(receiver), fun, type_args, args, dispatch };
+        member_expr(kind, ret, site.span, name.span)
     }
 
     fn call_super(&mut self, at: Span, name: &'a Name, site: CallSite<'a>) -> hir::Expr {

@@ -1,6 +1,6 @@
 //! Names and members: what a name stands for, fields, methods found on a value, index methods.
 
-use super::{Body, Want, expr};
+use super::{Body, Want, expr, member_expr};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::decls::{ClassSource, Member, Owner, ValueName};
 use crate::sema::hir::{self, ClassId, Dispatch, ExprKind, FieldId, FunId};
@@ -246,7 +246,7 @@ impl<'a> Body<'_, 'a> {
     /// `object.name` as a value.
     pub fn read_member(&mut self, object: hir::Expr, name: &'a Name, span: Span) -> hir::Expr {
         if &*name.text == "length" && self.has_length(object.ty) {
-            return expr(ExprKind::Length(Box::new(object)), Ty::INT, span);
+            return member_expr(ExprKind::Length(Box::new(object)), Ty::INT, span, name.span);
         }
         let Some(found) = self.member_of(&object, name) else { return super::error_expr(span) };
         self.read_found(object, found, name, span)
@@ -255,7 +255,7 @@ impl<'a> Body<'_, 'a> {
     pub fn read_found(&mut self, object: hir::Expr, found: Found, name: &'a Name, span: Span) -> hir::Expr {
         let Some(field) = self.as_field(&found, name) else { return super::error_expr(span) };
         let ty = self.field_type(&found, field);
-        expr(ExprKind::Field { object: Box::new(object), class: found.class, field }, ty, span)
+        member_expr(ExprKind::Field { object: Box::new(object), class: found.class, field }, ty, span, name.span)
     }
 
     // Indexing.

@@ -147,7 +147,12 @@ impl DerefMut for Body<'_, '_> {
 }
 
 pub(super) fn expr(kind: hir::ExprKind, ty: Ty, span: Span) -> hir::Expr {
-    hir::Expr { kind, ty, span }
+    hir::Expr { kind, ty, span, at: span.lo }
+}
+
+/// Of a member.
+pub(super) fn member_expr(kind: hir::ExprKind, ty: Ty, span: Span, name: Span) -> hir::Expr {
+    hir::Expr { kind, ty, span, at: name.lo }
 }
 
 /// What stands for an expression that was reported.
