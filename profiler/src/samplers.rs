@@ -255,6 +255,13 @@ impl Sampler {
         }
     }
 
+    /// The calls of a window that stands for nothing: no sample is to stand for them.
+    pub fn forget(&mut self, at: Moment) {
+        if let Machine::Counted(counted) = &mut self.machine {
+            counted.forget(at);
+        }
+    }
+
     /// A window begins, before which no calls were counted. When to ask next.
     pub fn begin_brief_window(&mut self, at: Moment) -> Wake {
         match &mut self.machine {

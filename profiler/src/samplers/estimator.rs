@@ -120,14 +120,21 @@ impl Counted {
         EndedWindow { left, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
     }
 
-    /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one.
+    /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
     pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
         let most = self.mean.max(self.price);
-        if self.due > at.calls + most {
+        if self.ended.is_some() && self.due > at.calls + most {
             self.due = at.calls + 1 + random.below(most);
         }
         Wake::After(self.due.saturating_sub(at.calls).max(1))
+    }
+
+    /// Calls that were counted and are told of by no window, nor by the next burst.
+    pub(super) fn forget(&mut self, at: Moment) {
+        if let Some(ended) = &mut self.ended {
+            *ended = at.calls.max(*ended);
+        }
     }
 
     fn stands_for(&mut self, at: Moment) -> u64 {
@@ -335,6 +342,30 @@ mod tests {
         counted.end_burst(at(200), 8, &mut common);
         let Wake::After(next) = counted.begin_brief_window(at(300), &mut common.random) else { panic!("bursts come after calls") };
         assert!(next > 10_000, "its walk is to be paid for: {next}");
+    }
+
+    /// It stands for the thousand calls among which it was placed: nearer, it would for more than there are.
+    #[test]
+    fn the_first_burst_of_a_thread_stays_where_it_is_in_brief_windows() {
+        for seed in 0..50 {
+            let mut common = Common::new(Random::new(seed));
+            let mut counted = Counted::new(1000, 8);
+            let Action::Wait(Wake::After(first)) = counted.start(at(0), &mut common) else { continue };
+            if first <= 30 {
+                continue;
+            }
+            counted.end_window(at(30), 30, true, 8, &mut common.random);
+            assert_eq!(counted.begin_brief_window(at(30), &mut common.random), Wake::After(first - 30));
+        }
+    }
+
+    #[test]
+    fn calls_that_are_forgotten_are_told_of_by_no_burst() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        counted.end_burst(at(2000), 8, &mut common);
+        counted.forget(at(2700));
+        assert_eq!(counted.end_burst(at(3000), 10, &mut common).weight, 30.0);
     }
 
     #[test]

@@ -316,6 +316,11 @@ impl Runtime {
 
     /// Ends the program from one of its threads, which stands still until the process or test is over. The thread is Running.
     pub(super) fn finish_from(&self, thread: &Thread, status: ExitStatus) -> ! {
+        #[cfg(feature = "native")]
+        // SAFETY: the thread's own, which never comes back to the program.
+        unsafe {
+            thread.finish_profile();
+        }
         self.world.enter_blocked(thread);
         self.finish(status);
         self.world.close();

@@ -121,11 +121,12 @@ impl Path {
         }
         let (site, kept) = match (&caller, self.frames.last_mut()) {
             (None, _) => (None, self.edges.len()),
-            (Some(caller), Some(frame)) => {
+            // Else the caller was called by code that does not count, and whoever stands below it has not called here.
+            (Some(caller), Some(frame)) if frame.raw.fp == call.fp + LINK + u64::from(caller.frame_size) => {
                 frame.raw.pc = call.ret;
                 (caller.chain[0].1, self.stand_at(&caller.chain, code))
             }
-            (Some(_), None) => return self.lost(),
+            (Some(_), _) => return self.lost(),
         };
         self.frames.push(Frame { raw: RawFrame { pc: call.pc, fp: call.fp, is_entry: caller.is_none() }, base: self.edges.len() });
         self.enter(site, func, open, kept, code)

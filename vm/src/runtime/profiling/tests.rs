@@ -2,7 +2,7 @@
 
 use super::organizer::Organizer;
 use super::packet::{Kind, Packet};
-use super::path::{Code, Position};
+use super::path::{Code, Path, Position, Step};
 use jit::context::CallSeen;
 use jit::native::RawFrame;
 use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
@@ -260,4 +260,23 @@ fn records_that_fit_to_nothing_are_counted() {
     let mut organizer = Organizer::default();
     organizer.decode(&packet, &mut Meanings::default());
     assert_eq!(organizer.lost, 1);
+}
+
+/// `main` has called `f` through code that does not count, and `f` calls: `main` is not the caller.
+#[test]
+fn who_calls_from_a_frame_that_is_not_known_is_taken_for_nobody_else() {
+    let mut meanings = Meanings::default();
+    let [main, f, g] = [0, 1, 2].map(FuncId::from_u32);
+    let mut at = |func, site: Option<u32>, frame_size| {
+        let chain = Chain::from_elem((func, site.map(CallSiteId::from_u32)), 1);
+        meanings.address(Position { chain, is_probe: false, frame_size })
+    };
+    let (in_main, in_f, g) = (at(main, Some(0), 32), at(f, Some(1), 16), at(g, None, 0));
+    let frames = [RawFrame { pc: in_main, fp: 1000, is_entry: true }];
+    let mut path = Path::default();
+    path.walked(&frames, &mut meanings);
+    // `f` has its frame at 952.
+    assert_eq!(path.call(CallSeen { pc: g, fp: 920, ret: in_f }, &mut meanings), Step::Lost);
+    path.walked(&frames, &mut meanings);
+    assert_eq!(path.call(CallSeen { pc: g, fp: 952, ret: in_main }, &mut meanings), Step::Call { returns: 0, entered: 0 });
 }

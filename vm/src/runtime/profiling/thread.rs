@@ -141,10 +141,9 @@ impl ThreadProfiler {
             VirtualTimer { next: interval.next(&mut random), random, interval }
         });
         let counters = Counters::default();
-        let born = profiler.thread_ran();
         ThreadProfiler {
             profiler,
-            born,
+            born: 0,
             sampler,
             counted: 0,
             armed: NEVER,
@@ -176,6 +175,7 @@ impl ThreadProfiler {
     pub unsafe fn start(&mut self, ctx: *mut ThreadContext) {
         let cells = Cells(ctx);
         self.retired = self.profiler.retired_calls();
+        self.born = self.profiler.thread_ran();
         cells.set_left(self.armed);
         let action = self.sampler.start(self.at(0));
         if self.profiler.windows().is_some() {
@@ -184,7 +184,8 @@ impl ThreadProfiler {
                 Action::Wait(Wake::After(calls)) => Some(calls),
                 _ => Some(0),
             };
-            return self.turn_window(&cells);
+            // A window that is open stands for all that the thread has done, which is nothing: so it is exact.
+            return self.turn_window_from(self.born, &cells);
         }
         self.follow(action, 0, false, &cells);
         self.arm(0, &cells);
