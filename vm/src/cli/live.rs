@@ -346,7 +346,7 @@ impl Session {
             notes.push(format!("call densities come from {source}"));
         }
         if ledger.lost > 0 {
-            notes.push(format!("{} records fitted to nothing; this is a bug", ledger.lost));
+            notes.push(format!("{} recorded calls came from frames that nothing is known of, and are left out", ledger.lost));
         }
         match counting {
             Counting::Calls if tier.inlines() => notes.push(

@@ -113,7 +113,7 @@ pub struct Ledger {
     /// The edges that were seen are added to it.
     pub program: Program,
     pub collector: Collector,
-    /// Records that fitted to nothing; 0 unless there is a bug.
+    /// Records of calls from frames that are not known: those of code that does not count, where code that does could not be made.
     pub lost: u64,
     #[cfg(feature = "native")]
     pub stacks: Stacks,
