@@ -94,6 +94,11 @@ impl Organizer {
                     let first = sample.stack.pop();
                     self.lost += burst(path, first, calls, &mut sample, stacks, code);
                 }
+                // Nobody has looked at the stack: it has no top.
+                Kind::Nothing => {
+                    sample.observed = Observed::Top;
+                    code.add(&sample);
+                }
             }
         }
     }

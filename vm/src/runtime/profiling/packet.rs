@@ -16,6 +16,8 @@ pub enum Kind {
     Burst,
     /// The call on top of the stack is the first of the burst.
     BurstFromTop,
+    /// That no call was made: it stands for its time like any other.
+    Nothing,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,12 +148,14 @@ impl Packet {
         let mut before = from.checked_sub(1).map_or(0, |before| self.samples[before].calls_end);
         let (mut total, mut recorded) = (more, 0.0);
         for sample in &self.samples[from..] {
-            let top = u32::from(sample.kind != Kind::Burst);
+            let top = u32::from(matches!(sample.kind, Kind::Top | Kind::BurstFromTop));
             let calls = f64::from(sample.calls_end - before + top);
             (total, recorded) = (total + sample.weight * calls, recorded + calls);
             before = sample.calls_end;
         }
-        self.samples[from..].iter_mut().for_each(|sample| sample.weight = total / recorded);
+        if recorded > 0.0 {
+            self.samples[from..].iter_mut().for_each(|sample| sample.weight = total / recorded);
+        }
         recorded > 0.0
     }
 
@@ -215,6 +219,9 @@ mod tests {
         let mut packet = Packet::new(ThreadId::from_u32(0));
         burst(&mut packet, Kind::Burst, 5, 7.0);
         assert!(!packet.even_out(1, 100.0), "no sample");
+        packet.seal(Kind::Nothing, 0.0, 0);
+        assert!(!packet.even_out(1, 100.0), "no call");
+        packet.forget(1);
         burst(&mut packet, Kind::Burst, 2, 10.0);
         burst(&mut packet, Kind::BurstFromTop, 3, 5.0);
         burst(&mut packet, Kind::Top, 0, 60.0);

@@ -5,8 +5,9 @@
 //!
 //! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
 
+use super::super::packet::Kind;
 use super::super::windows::{self, Before, Counted, First, Windows};
-use super::{Cells, NEVER, ThreadProfiler};
+use super::{Cells, NEVER, ThreadProfiler, WINDOW_TICKS};
 use profiler::tuning;
 use std::time::Duration;
 
@@ -175,6 +176,10 @@ impl ThreadProfiler {
         let at = self.at(calls);
         let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
         self.wait(ended.next, calls);
+        if counted.calls == 0 && stands_for > 1.0 && self.profiler.is_read_at_the_end() {
+            // Without such windows a program that calls in some of its phases alone would look as if it always did. The compiler asks for shares, which that does not change.
+            self.packet.seal(Kind::Nothing, 0.0, WINDOW_TICKS + self.counters.windows);
+        }
         let left = if self.packet.even_out(window.samples, ended.left as f64) { 0.0 } else { ended.left as f64 * stands_for };
         self.packet.scale(window.samples, stands_for, nanos);
         self.window = None;
@@ -258,6 +263,7 @@ impl ThreadProfiler {
 
 #[cfg(test)]
 mod tests {
+    use crate::runtime::profiling::packet::Kind;
     use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
     use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
@@ -318,6 +324,30 @@ mod tests {
         unsafe { profile.tick(&raw mut ctx, 1) };
         let last = profile.last_window.expect("it was closed");
         assert!(last.nanos >= 0.99 * CALLS as f64 && last.calls <= 2.0 * CALLS as f64, "{} ns, {} calls", last.nanos, last.calls);
+    }
+
+    /// A thread that calls in the first of three windows, which stand for more than themselves.
+    #[test]
+    fn windows_without_a_call_are_told_of() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let windows = profiler.windows().expect("there are windows");
+        windows.set_open(false);
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        for calls in [10, 0, 0] {
+            for is_open in [true, false] {
+                work(2);
+                windows.set_open(is_open);
+                ctx.calls_left -= if is_open { 0 } else { calls };
+                // SAFETY: as above.
+                unsafe { profile.tick(&raw mut ctx, 1) };
+            }
+        }
+        let told: Vec<_> = profile.packet.samples().map(|(sample, ..)| (sample.kind, sample.weight)).collect();
+        assert_eq!(told, [(Kind::Nothing, 0.0); 2], "calls of which none was recorded are left to later windows");
+        assert!(profile.packet.samples().all(|(sample, ..)| sample.stands_for > 2.5e6), "two milliseconds, and some of the time around");
     }
 
     #[test]
