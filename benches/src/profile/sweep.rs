@@ -114,7 +114,7 @@ pub fn run(sweep: Sweep, subjects: &[Subject<'_>], seconds: f64, again: bool, fo
     let outcomes = outcomes.ok_or("no samples")?;
     let names: Vec<&str> = subjects.iter().map(|subject| subject.benchmark.name).collect();
     println!("\n### {}, {} s a run: {}\n", sweep.axis(), seconds, names.join(", "));
-    println!("| sampler | {} | DCG | contexts | hot contexts | disabled % | overhead %, 95 % interval |", sweep.axis());
+    println!("| sampler | {} | DCG | contexts | hot contexts | disabled % | overhead % |", sweep.axis());
     println!("|---|---|---|---|---|---|---|");
     for (Point { curve, x, .. }, Outcome { quality: q, overhead }) in points.iter().zip(&outcomes) {
         println!("| {curve} | {x} | {:.2} | {:.2} | {:.1} | {:.1} | {overhead} |", q.dcg, q.cct, q.hot_cct, q.disabled);

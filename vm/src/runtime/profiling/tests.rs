@@ -252,6 +252,16 @@ fn what_samples_hold_grows_with_the_calls_alone() {
     assert!(truth.len() > CALLS / 2 && meanings.length <= CALLS, "{} of {}", meanings.length, truth.len());
 }
 
+/// It is told, so that its tick counts, with no call in it.
+#[test]
+fn a_window_without_a_call_is_a_sample_of_nothing() {
+    let mut packet = Packet::new(ThreadId::from_u32(THREAD));
+    packet.seal(Kind::Nothing, 0.0, 0);
+    let mut meanings = Meanings::default();
+    Organizer::default().decode(&packet, &mut meanings);
+    assert_eq!(meanings.seen, [Context::new()]);
+}
+
 #[test]
 fn records_that_fit_to_nothing_are_counted() {
     let mut packet = Packet::new(ThreadId::from_u32(THREAD));
