@@ -420,6 +420,7 @@ fn make_heap(classes: &Arc<ClassTable>, statics: &Statics, options: &RuntimeOpti
     let mut heap_options = HeapOptions {
         max,
         nursery: options.nursery.map_or_else(|| tuning::default_nursery(max), bytes),
+        first_nursery: options.nursery.map_or(tuning::FIRST_NURSERY, bytes),
         mark_stack: tuning::MARK_STACK,
         stress: options.gc_stress,
         verify: options.verify_heap || options.gc_stress.is_some(),

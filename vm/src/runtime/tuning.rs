@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Bytes of the nursery at most, unless `--nursery` says otherwise. On binary-trees and mutate-objects (`benches gc`) 64 MiB halve the time in collections of 16 MiB, and 85 MiB gain nothing more.
 pub const LARGEST_NURSERY: usize = 64 << 20;
+/// Bytes it begins with, unless `--nursery` says otherwise.
+pub const FIRST_NURSERY: usize = 8 << 20;
+/// Where a minor collection copies this share of the nursery, the nursery is doubled; where it copies n times as much, it grows n times as far.
+pub const SURVIVAL_SHARE: usize = 32;
 /// Share of the heap that the nursery takes at most.
 pub const NURSERY_SHARE: usize = 4;
 /// Bytes a thread takes from the nursery at once.
@@ -15,7 +19,7 @@ pub const BUFFER_BYPASS: usize = 1 << 10;
 /// The nursery is divided by this for the room that objects age in; what does not fit is promoted at once.
 pub const SURVIVOR_SHARE: usize = 4;
 /// Bytes the heap may take before the first major collection, if the maximum allows; more if the nursery needs it.
-pub const FIRST_LIMIT: usize = 256 << 20;
+pub const FIRST_LIMIT: usize = 320 << 20;
 /// After a major collection the heap may grow to this multiple (in quarters) of the live bytes before the next.
 pub const GROWTH_QUARTERS: usize = 10;
 /// Bytes kept back for error objects once everything else is taken.

@@ -83,7 +83,7 @@ impl Heap {
             marker.run();
             self.metrics.rescanned_objects.add(marker.rescanned);
             let (live, mut hashed) = (marker.live_words * 8, std::mem::take(&mut marker.hashed));
-            inner.large.sweep(&self.space);
+            inner.large.sweep();
             hashed.sort_unstable();
             let roomy = inner.limit < self.options.max || live < self.options.max / 2;
             let allowance = if roomy && self.options.stress.is_none() { (old_len - live) / tuning::DEAD_WOOD_SHARE } else { 0 };
@@ -97,17 +97,10 @@ impl Heap {
             self.metrics.live_bytes.set((live + inner.large.bytes()) as u64);
             let slid = tables.slide(self.base);
             self.metrics.slid_bytes.add(slid as u64);
-            self.poison_old(new_top, inner.old_top);
-            self.space.release(new_top, inner.old_top.next_multiple_of(PAGE));
+            self.poison(new_top, inner.old_top);
             inner.old_top = new_top;
             self.tables.release(self.tables.base(), self.tables.base() + (2 * regions * 8).next_multiple_of(PAGE));
         }
-    }
-
-    /// Only the part of a page that stays mapped; the rest is released.
-    unsafe fn poison_old(&self, from: usize, to: usize) {
-        // SAFETY: by the caller unused.
-        unsafe { self.poison(from, to.min(from.next_multiple_of(PAGE))) };
     }
 }
 

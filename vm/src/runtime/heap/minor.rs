@@ -65,8 +65,9 @@ impl Heap {
         let promoted = s.old_top - old_start;
         let survived = s.to_top - to;
         inner.old_top = s.old_top;
+        inner.old_resident = inner.old_resident.max(s.old_top);
         inner.remembered = s.remembered;
-        let large = inner.large.sweep_young(&self.space);
+        let large = inner.large.sweep_young();
         inner.reserve_used = 0;
         self.metrics.promoted_bytes.add((promoted + large) as u64);
         self.metrics.survived_bytes.add(survived as u64);
@@ -77,6 +78,7 @@ impl Heap {
             self.poison(g.survivors[from], inner.survivor_top);
         }
         inner.idle_survivors = inner.idle_survivors.max(survived).max(inner.survivor_top - g.survivors[from]);
+        self.judge_nursery(inner, nursery_top - g.nursery, promoted + survived);
         inner.survivor = 1 - from;
         inner.survivor_top = s.to_top;
         self.nursery_next.store(g.nursery, Relaxed);

@@ -36,6 +36,8 @@ pub struct HeapOptions {
     pub max: usize,
     /// Bytes of the nursery at most.
     pub nursery: usize,
+    /// Bytes it begins with.
+    pub first_nursery: usize,
     /// Entries of the mark stack at most; fewer in a small heap.
     pub mark_stack: usize,
     /// Collect at every Nth allocation, alternating minor and major.
@@ -113,12 +115,16 @@ struct Geometry {
 /// What changes under the lock, or with the world stopped.
 struct Inner {
     nursery_size: usize,
+    /// Its size where there is room for it.
+    nursery_wish: usize,
     /// Which of the survivor spaces is in use, and its end.
     survivor: usize,
     survivor_top: usize,
     /// Touched bytes of the survivor space that is not in use, at most.
     idle_survivors: usize,
     old_top: usize,
+    /// The old generation has been touched up to here; what lies above its top is idle.
+    old_resident: usize,
     /// Bytes of dead objects that the last major collection left where they were.
     dead_wood: usize,
     large: LargeObjects,
@@ -164,10 +170,12 @@ impl Heap {
         };
         let inner = Inner {
             nursery_size: 0,
+            nursery_wish: options.first_nursery.clamp(tuning::MIN_NURSERY.min(nursery_cap), nursery_cap),
             survivor: 0,
             survivor_top: first,
             idle_survivors: 0,
             old_top: old,
+            old_resident: old,
             dead_wood: 0,
             large: LargeObjects::new(geometry.large, geometry.large_end),
             remembered: Vec::new(),
@@ -248,12 +256,20 @@ impl Heap {
         } else if !self.large_fits(&inner, pages) {
             return LargeResult::Collect;
         }
-        let Some(object) = inner.large.allocate(pages) else { return LargeResult::Collect };
+        let Some(large::Pages { start: object, are_zero }) = inner.large.allocate(pages, &self.space) else { return LargeResult::Collect };
         self.metrics.allocated_bytes.add(pages as u64);
         self.metrics.large_bytes.add(pages as u64);
         self.note_peak(&inner);
-        // SAFETY: fresh zeroed pages that nobody else knows.
-        unsafe { set_header(object, make_header(class_word, YOUNG, LOGGED)) };
+        self.trim(&mut inner);
+        // Clearing may take long, and other threads want the lock; none can collect before this one is at a yield point.
+        drop(inner);
+        // SAFETY: pages that nobody else knows.
+        unsafe {
+            if !are_zero {
+                std::ptr::write_bytes(object as *mut u8, 0, pages);
+            }
+            set_header(object, make_header(class_word, YOUNG, LOGGED));
+        }
         LargeResult::Object(object)
     }
 
@@ -274,9 +290,12 @@ impl Heap {
             Want::Nursery | Want::Large(_) => self.wants_major(&inner),
         };
         let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
+        if want == Want::Remembered {
+            self.enlarge_nursery(&mut inner, 2);
+        }
         self.run(&mut inner, full, large, roots);
         let mut fits = self.resize_nursery(&mut inner, large);
-        if !(full || fits && inner.large.has_room(large) || want == Want::Remembered) {
+        if !(full || fits && inner.large.has_room(large, &self.space) || want == Want::Remembered) {
             self.run(&mut inner, true, large, roots);
             fits = self.resize_nursery(&mut inner, large);
         }
@@ -285,7 +304,7 @@ impl Heap {
             fits = self.grant_grace(&mut inner, had_grace, large);
         }
         // Large objects do not move: there may be bytes enough, and no range of addresses that is long enough.
-        fits &= inner.large.has_room(large);
+        fits &= inner.large.has_room(large, &self.space);
         if self.options.verify {
             self.verify(&inner, roots);
         }

@@ -1,8 +1,8 @@
 //! How much memory everything may take, when to collect what, and how large the nursery is: the arithmetic of `--heap`.
 //!
 //! Counted are the nursery, survivors, the old generation, large objects (in pages), the tables and mark stack of a major collection, remembered objects, the error reserve and
-//! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables and remembered objects), so that a minor collection has room for all it may copy. When memory gets scarce
-//! the nursery shrinks; below its smallest useful size memory is exhausted, the program gets its error, and the handler a little that was kept back.
+//! the fixed parts. Invariant kept between collections: `free − survivors ≥ 2 × nursery` (and a little for tables and remembered objects), so that a minor collection has room for all it may copy. What is resident but idle is kept for what comes, and given
+//! back where the limit might be exceeded with it ([`Heap::trim`]). When memory gets scarce the nursery shrinks; below its smallest useful size memory is exhausted, the program gets its error, and the handler a little that was kept back.
 
 use super::{Heap, Inner, PAGE};
 use crate::runtime::tuning;
@@ -68,7 +68,37 @@ impl Heap {
     fn nursery_for(&self, room: usize) -> usize {
         // The inverse of `cost_of_nursery`, rounded down.
         let size = room.saturating_sub(2 * PAGE) / 35 * 16;
-        size.min(self.geometry.nursery_cap) & !(PAGE - 1)
+        size & !(PAGE - 1)
+    }
+
+    /// After a minor collection that found so many bytes in the nursery and copied so many: where much is alive, objects get more time to die in; where little is, a small nursery stays in the caches.
+    pub(super) fn judge_nursery(&self, inner: &mut Inner, filled: usize, copied: usize) {
+        let times = tuning::SURVIVAL_SHARE * copied / filled.max(1);
+        if filled > inner.nursery_size / 2 && times > 0 {
+            self.enlarge_nursery(inner, 1 + times);
+        }
+    }
+
+    pub(super) fn enlarge_nursery(&self, inner: &mut Inner, times: usize) {
+        inner.nursery_wish = inner.nursery_wish.saturating_mul(times).min(self.geometry.nursery_cap);
+    }
+
+    /// Gives back what is resident but idle, as far as with it more might become resident than the limit says: while threads fill the nursery and the next collection copies it. Copies
+    /// take the old generation's idle pages first, except those that go to the survivor space.
+    pub(super) fn trim(&self, inner: &mut Inner) {
+        let survivors = self.survivor_bytes(inner);
+        let needed = Self::cost_of_nursery(inner.nursery_size) + 2 * survivors;
+        let spare = self.free(inner).saturating_sub(needed);
+        if inner.large.idle_bytes() > spare {
+            inner.large.release_idle(&self.space);
+        }
+        let copies = (inner.nursery_size + survivors).saturating_sub(self.geometry.survivor_cap);
+        let keep = (inner.old_top + spare - inner.large.idle_bytes() + copies).next_multiple_of(PAGE);
+        if keep < inner.old_resident {
+            // SAFETY: nothing lies above the old generation's top.
+            unsafe { self.space.release(keep, inner.old_resident.next_multiple_of(PAGE)) };
+            inner.old_resident = keep;
+        }
     }
 
     /// Sets the nursery to what the free memory allows, with `large` bytes to spare. The nursery is empty. False if there is not enough.
@@ -81,8 +111,9 @@ impl Heap {
             inner.idle_survivors = 0;
         }
         let room = self.free(inner).saturating_sub(2 * self.survivor_bytes(inner));
-        let (with, without) = (self.nursery_for(room.saturating_sub(large)), self.nursery_for(room));
-        let smallest = self.smallest_nursery(inner).min(self.geometry.nursery_cap);
+        let size_for = |room: usize| self.nursery_for(room).min(inner.nursery_wish);
+        let (with, without) = (size_for(room.saturating_sub(large)), size_for(room));
+        let smallest = self.smallest_nursery(inner).min(inner.nursery_wish);
         let fits = with >= smallest && large <= room;
         let size = if fits {
             with
@@ -100,6 +131,7 @@ impl Heap {
         self.nursery_next.store(start, Relaxed);
         self.nursery_end.store(start + size, Relaxed);
         self.note_peak(inner);
+        self.trim(inner);
         fits
     }
 
@@ -113,9 +145,14 @@ impl Heap {
         self.free(inner).checked_sub(bytes).is_some_and(|left| left >= needed)
     }
 
-    /// Whether to collect the old generation now: when free memory has shrunk so far that the nursery would soon have to.
+    /// Whether to collect the old generation now. As long as the heap may still grow, when the nursery would have to shrink; at its maximum, when free memory has shrunk so far that the nursery
+    /// would soon have to shrink much: more would be spent on what is alive than is won.
     pub(super) fn wants_major(&self, inner: &Inner) -> bool {
-        let trigger = (inner.free_after_major / 4).min(3 * self.geometry.nursery_cap);
+        let trigger = if inner.limit < self.options.max {
+            Self::cost_of_nursery(inner.nursery_wish) + 2 * self.survivor_bytes(inner)
+        } else {
+            (inner.free_after_major / 4).min(3 * self.geometry.nursery_cap)
+        };
         self.free(inner) < trigger
     }
 
@@ -128,7 +165,7 @@ impl Heap {
 
     /// How far a heap with so much in it may grow until the next major collection: far enough for the largest nursery.
     pub(super) fn limit_for(&self, inner: &Inner, taken: usize) -> usize {
-        let wished = taken / 4 * tuning::GROWTH_QUARTERS + 4 * self.geometry.nursery_cap + self.fixed(inner);
+        let wished = taken / 4 * tuning::GROWTH_QUARTERS + 5 * self.geometry.nursery_cap + self.fixed(inner);
         wished.max(tuning::FIRST_LIMIT).min(self.options.max)
     }
 

@@ -62,7 +62,16 @@ impl Fixture {
         class(&mut module, ClassKind::Array(ElemKind::Byte), 0, |_| false);
         let layout = Layout::new(&module);
         let classes = Arc::new(ClassTable::new(&module, &layout));
-        let options = HeapOptions { max, nursery, mark_stack: tuning::MARK_STACK, stress: None, verify: true, log: false, fixed: 0 };
+        let options = HeapOptions {
+            max,
+            nursery,
+            first_nursery: nursery,
+            mark_stack: tuning::MARK_STACK,
+            stress: None,
+            verify: true,
+            log: false,
+            fixed: 0,
+        };
         let heap = Heap::new(classes, options, Arc::default()).unwrap();
         Fixture { heap, roots: Vec::new(), remembered: Vec::new() }
     }
@@ -402,6 +411,58 @@ fn large_objects_are_reused_and_limited() {
         fit += 1;
     }
     assert!((13..16).contains(&fit), "{fit} arrays of 1 MiB in 16 MiB");
+}
+
+/// Bytes of the heap's space that the system has pages for.
+#[cfg(all(feature = "native", unix))]
+fn resident(heap: &Heap) -> usize {
+    let mut pages = vec![0u8; heap.space.size() / PAGE];
+    // SAFETY: a mapped range, and a byte for each of its pages.
+    let result = unsafe { libc::mincore(heap.space.base() as *mut _, heap.space.size(), pages.as_mut_ptr()) };
+    assert_eq!(result, 0);
+    PAGE * pages.iter().filter(|&&page| page & 1 != 0).count()
+}
+
+#[cfg(all(feature = "native", unix))]
+#[test]
+fn what_is_kept_for_later_counts_against_the_maximum() {
+    let max = 64 << 20;
+    let mut f = Fixture::new(max, 4 << 20);
+    f.heap.options.verify = false;
+    let mut most = 0;
+    for round in 0..6 {
+        // All small, then all large, of one size in one round and of another in the next.
+        let nodes = list(&mut f, 1_200_000);
+        assert_eq!(nodes, 1_200_000);
+        most = most.max(resident(&f.heap));
+        f.roots = vec![0; 33];
+        for i in 0..200 {
+            let bytes = if round % 2 == 0 { 1 << 20 } else { 700_000 };
+            f.roots[1 + i % 32] = f.alloc(BYTES, bytes).0;
+            assert_ne!(f.roots[1 + i % 32], 0, "garbage is collected");
+            view::bytes_mut(Ref(f.roots[1 + i % 32]), |b| b.fill(7));
+            most = most.max(resident(&f.heap));
+        }
+    }
+    assert!(most <= max, "{most} bytes of {max}");
+    assert!(most > max / 4 * 3, "{most} bytes of {max}: the maximum is not what held it");
+}
+
+#[test]
+fn the_nursery_grows_where_much_survives() {
+    let mut f = Fixture::new(1 << 30, 16 << 20);
+    f.heap.options.verify = false;
+    let size = |f: &Fixture| f.heap.lock().nursery_size;
+    f.heap.lock().nursery_wish = 1 << 20;
+    f.collect(Want::Minor);
+    for _ in 0..1_000_000 {
+        f.alloc(NODE, 0);
+    }
+    assert_eq!(size(&f), 1 << 20, "nothing survives");
+    list(&mut f, 300_000);
+    assert!((4 << 20..=16 << 20).contains(&size(&f)), "{}", size(&f));
+    list(&mut f, 2_000_000);
+    assert_eq!(size(&f), 16 << 20, "not above what it may be");
 }
 
 #[test]
