@@ -159,6 +159,14 @@ impl LargeObjects {
         promoted
     }
 
+    /// After marking that was not for [`Self::sweep`].
+    pub fn unmark(&mut self) {
+        for &obj in self.objects.keys() {
+            // SAFETY: a large object that is still allocated.
+            unsafe { set_header(obj, header(obj) & !u64::from(MARKED)) };
+        }
+    }
+
     /// After marking: frees what was not reached.
     pub fn sweep(&mut self) {
         let mut dead = Vec::new();

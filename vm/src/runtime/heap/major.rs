@@ -24,6 +24,7 @@ pub(super) fn table_bytes(old: usize) -> usize {
 }
 
 struct Tables {
+    /// What they cover: the old generation, or everything that may move.
     old: usize,
     old_len: usize,
     bits: *mut u64,
@@ -52,33 +53,63 @@ struct Marker<'a> {
 }
 
 impl Heap {
+    /// For the objects between two addresses. They have to be clear.
+    fn tables_for(&self, from: usize, to: usize) -> Tables {
+        let regions = (to - from).div_ceil(REGION) + 1;
+        Tables {
+            old: from,
+            old_len: to - from,
+            bits: self.tables.base() as *mut u64,
+            offsets: (self.tables.base() + regions * 8) as *mut u64,
+            fixed_end: from,
+            growth: Vec::new(),
+        }
+    }
+
+    fn clear(&self, tables: &Tables) {
+        let end = self.tables.base() + table_bytes(tables.old_len);
+        // SAFETY: nothing is looked up in the tables any more.
+        unsafe { self.tables.release(self.tables.base(), end.next_multiple_of(PAGE)) };
+    }
+
+    fn marker<'a>(&self, tables: &'a Tables) -> Marker<'a> {
+        Marker {
+            base: self.base,
+            tables,
+            large: self.geometry.large,
+            large_len: self.geometry.large_end - self.geometry.large,
+            stack: Vec::new(),
+            stack_max: self.mark_stack(),
+            arrays: Vec::new(),
+            grey: LAST_GREY,
+            rescanned: 0,
+            live_words: 0,
+            hashed: Vec::new(),
+        }
+    }
+
+    /// Forgets remembered objects that are dead, so that the minor collection before a major one does not keep and promote what only they refer to. Marks the whole heap for it, the young generation too.
+    pub(super) fn forget_dead(&self, inner: &mut Inner, roots: &mut dyn Roots) {
+        let tables = self.tables_for(self.geometry.nursery, inner.old_top);
+        // SAFETY: the world is stopped, the tables are zero and large enough.
+        unsafe {
+            let mut marker = self.marker(&tables);
+            roots.visit(&mut |slot| marker.mark(*slot as usize));
+            marker.run();
+            inner.remembered.retain(|&obj| marker.is_marked(obj));
+        }
+        inner.large.unmark();
+        self.clear(&tables);
+    }
+
     pub(super) fn major(&self, inner: &mut Inner, roots: &mut dyn Roots) {
         let g = &self.geometry;
         let old_len = inner.old_top - g.old;
         let regions = old_len.div_ceil(REGION) + 1;
-        let mut tables = Tables {
-            old: g.old,
-            old_len,
-            bits: self.tables.base() as *mut u64,
-            offsets: (self.tables.base() + regions * 8) as *mut u64,
-            fixed_end: g.old,
-            growth: Vec::new(),
-        };
+        let mut tables = self.tables_for(g.old, inner.old_top);
         // SAFETY: the world is stopped, the young generation is empty, and the tables are zero and large enough.
         unsafe {
-            let mut marker = Marker {
-                base: self.base,
-                tables: &tables,
-                large: g.large,
-                large_len: g.large_end - g.large,
-                stack: Vec::new(),
-                stack_max: self.mark_stack(),
-                arrays: Vec::new(),
-                grey: LAST_GREY,
-                rescanned: 0,
-                live_words: 0,
-                hashed: Vec::new(),
-            };
+            let mut marker = self.marker(&tables);
             roots.visit(&mut |slot| marker.mark(*slot as usize));
             marker.run();
             self.metrics.rescanned_objects.add(marker.rescanned);
@@ -99,12 +130,20 @@ impl Heap {
             self.metrics.slid_bytes.add(slid as u64);
             self.poison(new_top, inner.old_top);
             inner.old_top = new_top;
-            self.tables.release(self.tables.base(), self.tables.base() + (2 * regions * 8).next_multiple_of(PAGE));
         }
+        self.clear(&tables);
     }
 }
 
 impl Marker<'_> {
+    /// Of an old object.
+    unsafe fn is_marked(&self, obj: usize) -> bool {
+        // SAFETY: by the caller.
+        unsafe {
+            if obj.wrapping_sub(self.large) < self.large_len { gc_byte(header(obj)) & MARKED != 0 } else { self.tables.is_marked(obj) }
+        }
+    }
+
     #[inline(always)]
     unsafe fn mark(&mut self, obj: usize) {
         // SAFETY: by the caller null or an object.

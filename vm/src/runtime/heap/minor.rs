@@ -78,7 +78,12 @@ impl Heap {
             self.poison(g.survivors[from], inner.survivor_top);
         }
         inner.idle_survivors = inner.idle_survivors.max(survived).max(inner.survivor_top - g.survivors[from]);
-        self.judge_nursery(inner, nursery_top - g.nursery, promoted + survived);
+        if promote_all {
+            inner.full_since += 1;
+        } else {
+            (inner.copied, inner.full_since) = (promoted + survived, 0);
+            self.judge_nursery(inner, nursery_top - g.nursery);
+        }
         inner.survivor = 1 - from;
         inner.survivor_top = s.to_top;
         self.nursery_next.store(g.nursery, Relaxed);

@@ -2,7 +2,7 @@
 //!
 //! Threads take buffers from the **nursery** and allocate in them. A **minor** collection ([`minor`]) copies what lives in the nursery to the survivor space, and what lived there before to the
 //! **old generation**, one contiguous range that only grows at its top. A **major** collection ([`major`]) follows a minor one that promoted everything; it marks, then slides the old generation
-//! together in place, so it needs no second copy of the live data. **Large** objects ([`large`]) have pages of their own and never move; they too are born young.
+//! together in place, so it needs no second copy of the live data. Where dead old objects keep much alive, it marks before the minor one, too. **Large** objects ([`large`]) have pages of their own and never move; they too are born young.
 //!
 //! In: allocation requests, roots, remembered objects. Out: objects, moved objects' new addresses in their roots.
 //! Invariants: every reference in a young object is found by a minor collection through roots, other young objects or remembered old objects; an old object whose log byte is [`NOT_LOGGED`]
@@ -125,6 +125,9 @@ struct Inner {
     old_top: usize,
     /// The old generation has been touched up to here; what lies above its top is idle.
     old_resident: usize,
+    /// Bytes that the last minor collection copied of those that no major one followed, and how many major ones there have been since.
+    copied: usize,
+    full_since: u32,
     /// Bytes of dead objects that the last major collection left where they were.
     dead_wood: usize,
     large: LargeObjects,
@@ -154,7 +157,7 @@ impl Heap {
         let large_size = (2 * max).next_multiple_of(PAGE);
         let total = nursery_cap + 2 * survivor_cap + old_size + large_size;
         let space = Space::reserve(total).ok_or(NoSpace { bytes: total })?;
-        let tables = Space::reserve(major::table_bytes(old_size)).ok_or(NoSpace { bytes: total })?;
+        let tables = Space::reserve(major::table_bytes(nursery_cap + 2 * survivor_cap + old_size)).ok_or(NoSpace { bytes: total })?;
         let nursery = space.base();
         let first = nursery + nursery_cap;
         let old = first + 2 * survivor_cap;
@@ -176,6 +179,8 @@ impl Heap {
             idle_survivors: 0,
             old_top: old,
             old_resident: old,
+            copied: 0,
+            full_since: 0,
             dead_wood: 0,
             large: LargeObjects::new(geometry.large, geometry.large_end),
             remembered: Vec::new(),
@@ -287,7 +292,7 @@ impl Heap {
                 inner.next_is_major = !inner.next_is_major;
                 !inner.next_is_major || self.wants_major(&inner)
             }
-            Want::Nursery | Want::Large(_) => self.wants_major(&inner),
+            Want::Nursery | Want::Large(_) => self.wants_major(&inner) || self.suspects_nepotism(&inner),
         };
         let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
         if want == Want::Remembered {
@@ -316,6 +321,9 @@ impl Heap {
 
     fn run(&self, inner: &mut Inner, full: bool, want: usize, roots: &mut dyn Roots) {
         let (begin, before) = (Instant::now(), self.used(inner));
+        if full && self.suspects_nepotism(inner) {
+            self.forget_dead(inner, roots);
+        }
         self.minor(inner, full, roots);
         self.metrics.minor_nanos.add(begin.elapsed().as_nanos() as u64);
         if full {

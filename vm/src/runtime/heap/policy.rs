@@ -71,12 +71,19 @@ impl Heap {
         size & !(PAGE - 1)
     }
 
-    /// After a minor collection that found so many bytes in the nursery and copied so many: where much is alive, objects get more time to die in; where little is, a small nursery stays in the caches.
-    pub(super) fn judge_nursery(&self, inner: &mut Inner, filled: usize, copied: usize) {
-        let times = tuning::SURVIVAL_SHARE * copied / filled.max(1);
+    /// After a minor collection that found so many bytes in the nursery: where much is alive, objects get more time to die in; where little is, a small nursery stays in the caches.
+    pub(super) fn judge_nursery(&self, inner: &mut Inner, filled: usize) {
+        let times = tuning::SURVIVAL_SHARE * inner.copied / filled.max(1);
         if filled > inner.nursery_size / 2 && times > 0 {
-            self.enlarge_nursery(inner, 1 + times);
+            self.enlarge_nursery(inner, (1 + times).min(tuning::NURSERY_STEP));
         }
+    }
+
+    /// Whether minor collections copy much more than is alive, since dead old objects refer to it (nepotism: Ungar and Jackson, OOPSLA 1988): then a major one takes less time than the next minor one would, and promotes nothing that is dead.
+    /// What was alive after the last major collection says so, and now and then a minor one tells whether it is still so.
+    pub(super) fn suspects_nepotism(&self, inner: &Inner) -> bool {
+        let live = self.metrics.live_bytes.get() as usize;
+        live > 0 && inner.full_since < tuning::NEPOTISM_TRUST && inner.copied > (2 * live).max(inner.nursery_size / 4)
     }
 
     pub(super) fn enlarge_nursery(&self, inner: &mut Inner, times: usize) {
@@ -103,7 +110,7 @@ impl Heap {
 
     /// Sets the nursery to what the free memory allows, with `large` bytes to spare. The nursery is empty. False if there is not enough.
     pub(super) fn resize_nursery(&self, inner: &mut Inner, large: usize) -> bool {
-        let tight = Self::cost_of_nursery(self.geometry.nursery_cap) + 2 * self.survivor_bytes(inner) + large;
+        let tight = Self::cost_of_nursery(inner.nursery_wish) + 2 * self.survivor_bytes(inner) + large;
         if self.free(inner) < tight {
             let idle = self.geometry.survivors[1 - inner.survivor];
             // SAFETY: nothing lives in the space that is not in use.
@@ -138,7 +145,7 @@ impl Heap {
     /// Whether a large object fits beside the nursery as it is. Young large objects beyond some nurseries' worth ask for a collection too.
     pub(super) fn large_fits(&self, inner: &Inner, bytes: usize) -> bool {
         let young = inner.large.young_bytes();
-        if young > 0 && young + bytes > 2 * self.geometry.nursery_cap {
+        if young > 0 && young + bytes > self.geometry.nursery_cap {
             return false;
         }
         let needed = Self::cost_of_nursery(inner.nursery_size) + 2 * self.survivor_bytes(inner);
@@ -165,7 +172,7 @@ impl Heap {
 
     /// How far a heap with so much in it may grow until the next major collection: far enough for the largest nursery.
     pub(super) fn limit_for(&self, inner: &Inner, taken: usize) -> usize {
-        let wished = taken / 4 * tuning::GROWTH_QUARTERS + 5 * self.geometry.nursery_cap + self.fixed(inner);
+        let wished = taken / 4 * tuning::GROWTH_QUARTERS + 5 * inner.nursery_wish + self.fixed(inner);
         wished.max(tuning::FIRST_LIMIT).min(self.options.max)
     }
 

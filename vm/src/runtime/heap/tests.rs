@@ -299,6 +299,8 @@ impl Shadow {
             self.step();
             if step % collect_every == collect_every - 1 {
                 let want = if self.rng.below(4) == 0 { Want::Major } else { Want::Minor };
+                // Whether dead remembered objects are looked for must make no difference.
+                self.fixture.heap.lock().copied = [0, usize::MAX][self.rng.below(2)];
                 self.fixture.collect(want);
                 self.check();
             }
@@ -502,6 +504,35 @@ fn large_arrays_remember_young_elements() {
     for i in 0..5000 {
         assert_eq!(view::load(view::load_ref(Ref(f.roots[0]), ARRAY_DATA + 8 * i), 16), i as u64);
     }
+}
+
+/// A queue whose dead entries, once some of them are old, refer to all that came after them.
+#[test]
+fn what_dead_old_objects_refer_to_is_not_kept() {
+    let mut f = Fixture::new(256 << 20, 4 << 20);
+    f.heap.options.verify = false;
+    f.roots = vec![0; 2];
+    (f.roots[0], f.roots[1]) = (f.alloc(NODE, 0).0, f.alloc(NODE, 0).0);
+    let (entries, queued) = (20_000_000, 1000);
+    for i in 0..entries {
+        let entry = f.alloc(NODE, 0);
+        let last = Ref(f.roots[1]);
+        f.store(last, (last.0 + 8) as *mut u64, entry.0);
+        f.roots[1] = entry.0;
+        if i == 0 {
+            f.roots[0] = entry.0;
+        } else if i >= queued {
+            // SAFETY: an entry's successor.
+            f.roots[0] = unsafe { *((f.roots[0] + 8) as *const u64) };
+        }
+        if i == 2 * queued {
+            f.collect(Want::Major);
+        }
+    }
+    let copied = (f.heap.metrics.promoted_bytes.get() + f.heap.metrics.survived_bytes.get()) as usize;
+    assert!(copied < 32 * entries / 2, "{copied} bytes of {}", 32 * entries);
+    f.collect(Want::Major);
+    assert!(f.heap.metrics.live_bytes.get() < 64 * queued as u64);
 }
 
 #[test]
