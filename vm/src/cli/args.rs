@@ -251,7 +251,7 @@ pub struct MemoryArgs {
     pub heap: Option<u64>,
     /// Size of the nursery, where objects are born
     ///
-    /// By default a quarter of the heap, at most 64m. It is never below 64k or above a quarter of the heap: what is given beyond is taken as that.
+    /// By default it begins with 8m and grows while collections have much to do, to a quarter of the heap or 64m at most. It is never below 64k or above a quarter of the heap: what is given beyond is taken as that.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub nursery: Option<u64>,
     /// Stack of each of the program's threads

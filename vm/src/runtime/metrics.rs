@@ -1,6 +1,6 @@
 //! All counters of the runtime: name, unit and meaning in one list. Read by `--stats` and by tests.
 //!
-//! Counters only grow, are relaxed atomics, and cost nothing on paths that compiled code takes inline.
+//! Counters only grow (`heap.live` is set), are relaxed atomics, and cost nothing on paths that compiled code takes inline.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -31,7 +31,7 @@ metrics! {
     promoted_bytes "heap.promoted" "bytes" "moved to the old generation, large objects included";
     slid_bytes "heap.slid" "bytes" "moved by major collections";
     rescanned_objects "gc.rescanned" "count" "objects that major collections found again by their region, because the mark stack was full";
-    peak_bytes "heap.peak" "bytes" "largest amount counted against --heap";
+    peak_bytes "heap.peak" "bytes" "largest amount counted against --heap, without freed memory that is kept for what comes";
     live_bytes "heap.live" "bytes" "alive after the last major collection";
     stops "safepoint.stops" "count" "times the world was stopped";
     stop_wait_nanos "safepoint.wait" "ns" "from asking for a stop until every thread had stopped";

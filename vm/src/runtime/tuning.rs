@@ -6,8 +6,8 @@ use std::time::Duration;
 pub const LARGEST_NURSERY: usize = 64 << 20;
 /// Bytes it begins with, unless `--nursery` says otherwise.
 pub const FIRST_NURSERY: usize = 8 << 20;
-/// Where a minor collection copies this share of the nursery, the nursery is doubled; where it copies n times as much, it grows n times as far.
-pub const SURVIVAL_SHARE: usize = 32;
+/// Where a minor collection goes through this share of the nursery's bytes, the nursery is doubled; where it goes through n times as much, it grows n times as far.
+pub const WORK_SHARE: usize = 32;
 /// But not to more than so many times its size at once: what is alive at a program's start may soon be dead.
 pub const NURSERY_STEP: usize = 8;
 /// Share of the heap that the nursery takes at most.
@@ -18,7 +18,7 @@ pub const BUFFER: usize = 32 << 10;
 pub const LARGE: usize = 8 << 10;
 /// An object above this many bytes does not throw away a thread's half-empty buffer.
 pub const BUFFER_BYPASS: usize = 1 << 10;
-/// The nursery is divided by this for the room that objects age in; what does not fit is promoted at once.
+/// The largest nursery is divided by this for the room that objects age in; what does not fit is promoted at once.
 pub const SURVIVOR_SHARE: usize = 4;
 /// Bytes the heap may take before the first major collection, if the maximum allows; more if the nursery needs it.
 pub const FIRST_LIMIT: usize = 320 << 20;

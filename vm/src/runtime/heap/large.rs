@@ -76,13 +76,15 @@ pub struct LargeObjects {
     fresh: FreeRanges,
     /// Resident, with the contents of objects that were there.
     idle: FreeRanges,
+    /// Fill them with a pattern.
+    poisons: bool,
 }
 
 impl LargeObjects {
-    pub fn new(start: usize, end: usize) -> Self {
+    pub fn new(start: usize, end: usize, poisons: bool) -> Self {
         let mut fresh = FreeRanges::default();
         fresh.insert(start, end - start);
-        LargeObjects { objects: BTreeMap::new(), young: Vec::new(), young_bytes: 0, bytes: 0, fresh, idle: FreeRanges::default() }
+        LargeObjects { objects: BTreeMap::new(), young: Vec::new(), young_bytes: 0, bytes: 0, fresh, idle: FreeRanges::default(), poisons }
     }
 
     pub fn bytes(&self) -> usize {
@@ -188,6 +190,10 @@ impl LargeObjects {
         for &obj in dead {
             let bytes = self.objects.remove(&obj).expect("freed once");
             self.bytes -= bytes;
+            if self.poisons {
+                // SAFETY: no reference to the object is left.
+                unsafe { super::poison(obj, obj + bytes) };
+            }
             self.idle.add(obj, bytes);
         }
     }

@@ -1,6 +1,6 @@
 //! The major collection: marks from the roots, then slides the old generation together in place.
 //!
-//! In: an empty young generation, roots. Out: an old generation without (but for some dead wood at its bottom) dead objects, large objects swept.
+//! In: an empty young generation (but for marking that only asks what is dead), roots. Out: an old generation without (but for some dead wood at its bottom) dead objects, large objects swept.
 //! Where an object goes is never stored: it follows from the mark bits, which cover all words of live objects, and a table with the destination of each 512-byte region's first live word
 //! (the Compressor: Kermany and Petrank, PLDI 2006). So one pass over the bits and one over the objects suffice, and the tables are 1/32 of the old generation.
 //! An object for which the mark stack has no room makes its region grey: the table of destinations, of which marking makes no use otherwise, links grey regions, and they are scanned once the stack is empty.
@@ -24,9 +24,10 @@ pub(super) fn table_bytes(old: usize) -> usize {
 }
 
 struct Tables {
-    /// What they cover: the old generation, or everything that may move.
+    /// What they cover, called the old generation here, which it is but in [`Heap::forget_dead`].
     old: usize,
     old_len: usize,
+    regions: usize,
     bits: *mut u64,
     offsets: *mut u64,
     /// Everything below stays where it is.
@@ -59,6 +60,7 @@ impl Heap {
         Tables {
             old: from,
             old_len: to - from,
+            regions,
             bits: self.tables.base() as *mut u64,
             offsets: (self.tables.base() + regions * 8) as *mut u64,
             fixed_end: from,
@@ -96,6 +98,7 @@ impl Heap {
             let mut marker = self.marker(&tables);
             roots.visit(&mut |slot| marker.mark(*slot as usize));
             marker.run();
+            self.metrics.rescanned_objects.add(marker.rescanned);
             inner.remembered.retain(|&obj| marker.is_marked(obj));
         }
         inner.large.unmark();
@@ -105,7 +108,6 @@ impl Heap {
     pub(super) fn major(&self, inner: &mut Inner, roots: &mut dyn Roots) {
         let g = &self.geometry;
         let old_len = inner.old_top - g.old;
-        let regions = old_len.div_ceil(REGION) + 1;
         let mut tables = self.tables_for(g.old, inner.old_top);
         // SAFETY: the world is stopped, the young generation is empty, and the tables are zero and large enough.
         unsafe {
@@ -118,13 +120,14 @@ impl Heap {
             hashed.sort_unstable();
             let roomy = inner.limit < self.options.max || live < self.options.max / 2;
             let allowance = if roomy && self.options.stress.is_none() { (old_len - live) / tuning::DEAD_WOOD_SHARE } else { 0 };
-            let new_top = tables.plan(regions, allowance, &hashed, self.base);
+            let new_top = tables.plan(allowance, &hashed, self.base);
             roots.visit(&mut |slot| tables.update(slot));
             for obj in inner.large.all() {
                 for_each_ref(obj, desc(self.base, header(obj)), |slot| tables.update(slot));
             }
             let live = live + 8 * tables.growth.len();
             inner.dead_wood = new_top - g.old - live;
+            inner.live = Some(live + inner.large.bytes());
             self.metrics.live_bytes.set((live + inner.large.bytes()) as u64);
             let slid = tables.slide(self.base);
             self.metrics.slid_bytes.add(slid as u64);
@@ -322,11 +325,11 @@ impl Tables {
     }
 
     /// Fills the offset table; gives the new top. Up to `allowance` dead bytes at the bottom stay.
-    unsafe fn plan(&mut self, regions: usize, allowance: usize, hashed: &[usize], base: usize) -> usize {
+    unsafe fn plan(&mut self, allowance: usize, hashed: &[usize], base: usize) -> usize {
         let (mut dead, mut first) = (0, 0);
         // SAFETY: the tables have an entry for each region; hashed objects are live objects.
         unsafe {
-            while first < regions {
+            while first < self.regions {
                 dead += REGION - 8 * (*self.bits.add(first)).count_ones() as usize;
                 if dead > allowance {
                     break;
@@ -340,7 +343,7 @@ impl Tables {
             let mut hashed = &hashed[hashed.partition_point(|&h| h < self.fixed_end)..];
             let mut to = self.fixed_end;
             let mut passed = 0;
-            for i in first..regions {
+            for i in first..self.regions {
                 let (start, end) = (self.old + i * REGION, self.old + (i + 1) * REGION);
                 // Growth whose object ends at or before this region's start is in `to`.
                 *self.offsets.add(i) = to as u64 | if passed < self.growth.len() { GROWS } else { 0 };

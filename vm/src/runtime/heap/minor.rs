@@ -22,6 +22,8 @@ struct Scavenger {
     /// Large young objects reached but not yet scanned.
     pending: Vec<usize>,
     remembered: Vec<usize>,
+    /// Bytes of roots and of remembered objects.
+    scanned: usize,
 }
 
 impl Heap {
@@ -45,11 +47,15 @@ impl Heap {
             large_len: g.large_end - g.large,
             pending: Vec::new(),
             remembered: Vec::new(),
+            scanned: 0,
         };
         let remembered = std::mem::take(&mut inner.remembered);
         // SAFETY: the world is stopped, roots and remembered objects are valid, and there is room by the policy.
         unsafe {
-            roots.visit(&mut |slot| _ = s.slot(slot));
+            roots.visit(&mut |slot| {
+                s.scanned += 8;
+                _ = s.slot(slot);
+            });
             // They lie anywhere in the old generation, and what they refer to anywhere in the nursery: without looking ahead each would be two cache misses.
             for (i, &obj) in remembered.iter().enumerate() {
                 if let Some(&far) = remembered.get(i + 2 * tuning::PREFETCH_OBJECTS) {
@@ -82,7 +88,7 @@ impl Heap {
             inner.full_since += 1;
         } else {
             (inner.copied, inner.full_since) = (promoted + survived, 0);
-            self.judge_nursery(inner, nursery_top - g.nursery);
+            self.judge_nursery(inner, nursery_top - g.nursery, inner.copied + s.scanned);
         }
         inner.survivor = 1 - from;
         inner.survivor_top = s.to_top;
@@ -248,7 +254,10 @@ impl Scavenger {
         // SAFETY: a remembered object is an old one.
         unsafe {
             set_log(obj, NOT_LOGGED);
-            self.scan_promoted(obj, desc(self.base, header(obj)));
+            let h = header(obj);
+            let desc = desc(self.base, h);
+            self.scanned += full_size(obj, h, desc);
+            self.scan_promoted(obj, desc);
         }
     }
 }

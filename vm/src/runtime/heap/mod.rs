@@ -50,6 +50,13 @@ pub struct HeapOptions {
     pub fixed: usize,
 }
 
+impl HeapOptions {
+    /// Whether filling freed memory with a pattern is worth its time.
+    fn poisons(&self) -> bool {
+        cfg!(debug_assertions) || self.stress.is_some() || self.verify
+    }
+}
+
 /// The address space could not be reserved.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoSpace {
@@ -125,6 +132,8 @@ struct Inner {
     old_top: usize,
     /// The old generation has been touched up to here; what lies above its top is idle.
     old_resident: usize,
+    /// Bytes that the last major collection found alive.
+    live: Option<usize>,
     /// Bytes that the last minor collection copied of those that no major one followed, and how many major ones there have been since.
     copied: usize,
     full_since: u32,
@@ -173,16 +182,17 @@ impl Heap {
         };
         let inner = Inner {
             nursery_size: 0,
-            nursery_wish: options.first_nursery.clamp(tuning::MIN_NURSERY.min(nursery_cap), nursery_cap),
+            nursery_wish: options.first_nursery.clamp(tuning::MIN_NURSERY.min(nursery_cap), nursery_cap).next_multiple_of(PAGE),
             survivor: 0,
             survivor_top: first,
             idle_survivors: 0,
             old_top: old,
             old_resident: old,
+            live: None,
             copied: 0,
             full_since: 0,
             dead_wood: 0,
-            large: LargeObjects::new(geometry.large, geometry.large_end),
+            large: LargeObjects::new(geometry.large, geometry.large_end, options.poisons()),
             remembered: Vec::new(),
             limit: 0,
             free_after_major: 0,
@@ -285,16 +295,16 @@ impl Heap {
         inner.remembered.extend(remembered);
         self.crowded.store(false, Relaxed);
         let had_grace = std::mem::take(&mut inner.grace);
+        let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
         let full = match want {
             Want::Major => true,
             Want::Minor | Want::Remembered => false,
             Want::Nursery | Want::Large(_) if self.options.stress.is_some() => {
                 inner.next_is_major = !inner.next_is_major;
-                !inner.next_is_major || self.wants_major(&inner)
+                !inner.next_is_major || self.wants_major(&inner, large)
             }
-            Want::Nursery | Want::Large(_) => self.wants_major(&inner) || self.suspects_nepotism(&inner),
+            Want::Nursery | Want::Large(_) => self.wants_major(&inner, large) || self.suspects_nepotism(&inner),
         };
-        let large = if let Want::Large(bytes) = want { bytes.next_multiple_of(PAGE) } else { 0 };
         if want == Want::Remembered {
             self.enlarge_nursery(&mut inner, 2);
         }
@@ -324,14 +334,15 @@ impl Heap {
         if full && self.suspects_nepotism(inner) {
             self.forget_dead(inner, roots);
         }
+        let forgot = begin.elapsed();
         self.minor(inner, full, roots);
-        self.metrics.minor_nanos.add(begin.elapsed().as_nanos() as u64);
+        let minor = begin.elapsed() - forgot;
+        self.metrics.minor_nanos.add(minor.as_nanos() as u64);
         if full {
-            let begin = Instant::now();
             self.major(inner, roots);
             self.set_limit(inner, want);
             self.metrics.major_collections.add(1);
-            self.metrics.major_nanos.add(begin.elapsed().as_nanos() as u64);
+            self.metrics.major_nanos.add((begin.elapsed() - minor).as_nanos() as u64);
         } else {
             self.metrics.minor_collections.add(1);
         }
@@ -389,16 +400,16 @@ impl Heap {
         address_hash(obj)
     }
 
-    /// Whether filling freed memory with a pattern is worth its time.
-    fn poisons(&self) -> bool {
-        cfg!(debug_assertions) || self.options.stress.is_some() || self.options.verify
-    }
-
-    /// What freed young memory is filled with: no class has such a word.
     unsafe fn poison(&self, from: usize, to: usize) {
-        if self.poisons() {
+        if self.options.poisons() {
             // SAFETY: by the caller, an unused range of the heap.
-            unsafe { std::ptr::write_bytes(from as *mut u8, 0xdb, to - from) };
+            unsafe { poison(from, to) };
         }
     }
+}
+
+/// Fills freed memory with what no class has as its word.
+unsafe fn poison(from: usize, to: usize) {
+    // SAFETY: by the caller, an unused range of the heap.
+    unsafe { std::ptr::write_bytes(from as *mut u8, 0xdb, to - from) };
 }

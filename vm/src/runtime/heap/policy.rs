@@ -60,6 +60,11 @@ impl Heap {
         2 * size + super::major::table_bytes(size) + size / tuning::REMEMBERED_SHARE + PAGE
     }
 
+    /// What a nursery of this size and the survivors need until the next collection has ended. Pages of either survivor space that an earlier collection has touched stay, too.
+    fn needed(&self, inner: &Inner, nursery: usize) -> usize {
+        Self::cost_of_nursery(nursery) + 2 * self.survivor_bytes(inner)
+    }
+
     /// Whether what is remembered takes so much that it might not stay below its share when it is doubled.
     pub(super) fn remembers_much(&self, inner: &Inner) -> bool {
         2 * remembered_bytes(inner) > inner.nursery_size / tuning::REMEMBERED_SHARE
@@ -71,9 +76,10 @@ impl Heap {
         size & !(PAGE - 1)
     }
 
-    /// After a minor collection that found so many bytes in the nursery: where much is alive, objects get more time to die in; where little is, a small nursery stays in the caches.
-    pub(super) fn judge_nursery(&self, inner: &mut Inner, filled: usize) {
-        let times = tuning::SURVIVAL_SHARE * inner.copied / filled.max(1);
+    /// After a minor collection that found so many bytes in the nursery and went through so many, copies, remembered objects and roots: where that is much, collections should be rare, and objects get more time to die in;
+    /// where it is little, a small nursery stays in the caches.
+    pub(super) fn judge_nursery(&self, inner: &mut Inner, filled: usize, work: usize) {
+        let times = tuning::WORK_SHARE * work / filled.max(1);
         if filled > inner.nursery_size / 2 && times > 0 {
             self.enlarge_nursery(inner, (1 + times).min(tuning::NURSERY_STEP));
         }
@@ -82,8 +88,8 @@ impl Heap {
     /// Whether minor collections copy much more than is alive, since dead old objects refer to it (nepotism: Ungar and Jackson, OOPSLA 1988): then a major one takes less time than the next minor one would, and promotes nothing that is dead.
     /// What was alive after the last major collection says so, and now and then a minor one tells whether it is still so.
     pub(super) fn suspects_nepotism(&self, inner: &Inner) -> bool {
-        let live = self.metrics.live_bytes.get() as usize;
-        live > 0 && inner.full_since < tuning::NEPOTISM_TRUST && inner.copied > (2 * live).max(inner.nursery_size / 4)
+        let Some(live) = inner.live else { return false };
+        inner.full_since < tuning::NEPOTISM_TRUST && inner.copied > (2 * live).max(inner.nursery_size / 4)
     }
 
     pub(super) fn enlarge_nursery(&self, inner: &mut Inner, times: usize) {
@@ -94,8 +100,9 @@ impl Heap {
     /// take the old generation's idle pages first, except those that go to the survivor space.
     pub(super) fn trim(&self, inner: &mut Inner) {
         let survivors = self.survivor_bytes(inner);
-        let needed = Self::cost_of_nursery(inner.nursery_size) + 2 * survivors;
-        let spare = self.free(inner).saturating_sub(needed);
+        // The space in use has been touched as far as the other one, at most.
+        let touched = inner.idle_survivors.saturating_sub(survivors);
+        let spare = self.free(inner).saturating_sub(self.needed(inner, inner.nursery_size) + touched);
         if inner.large.idle_bytes() > spare {
             inner.large.release_idle(&self.space);
         }
@@ -110,11 +117,13 @@ impl Heap {
 
     /// Sets the nursery to what the free memory allows, with `large` bytes to spare. The nursery is empty. False if there is not enough.
     pub(super) fn resize_nursery(&self, inner: &mut Inner, large: usize) -> bool {
-        let tight = Self::cost_of_nursery(inner.nursery_wish) + 2 * self.survivor_bytes(inner) + large;
-        if self.free(inner) < tight {
-            let idle = self.geometry.survivors[1 - inner.survivor];
-            // SAFETY: nothing lives in the space that is not in use.
-            unsafe { self.space.release(idle, idle + self.geometry.survivor_cap) };
+        if self.free(inner) < self.needed(inner, inner.nursery_wish) + large {
+            let [used, idle] = [inner.survivor, 1 - inner.survivor].map(|space| self.geometry.survivors[space]);
+            // SAFETY: nothing lives in the space that is not in use, nor above the other's top.
+            unsafe {
+                self.space.release(idle, idle + self.geometry.survivor_cap);
+                self.space.release(inner.survivor_top, used + self.geometry.survivor_cap);
+            }
             inner.idle_survivors = 0;
         }
         let room = self.free(inner).saturating_sub(2 * self.survivor_bytes(inner));
@@ -142,21 +151,20 @@ impl Heap {
         fits
     }
 
-    /// Whether a large object fits beside the nursery as it is. Young large objects beyond some nurseries' worth ask for a collection too.
+    /// Whether a large object fits beside the nursery as it is. Young large objects beyond the largest nursery's worth ask for a collection too.
     pub(super) fn large_fits(&self, inner: &Inner, bytes: usize) -> bool {
         let young = inner.large.young_bytes();
         if young > 0 && young + bytes > self.geometry.nursery_cap {
             return false;
         }
-        let needed = Self::cost_of_nursery(inner.nursery_size) + 2 * self.survivor_bytes(inner);
-        self.free(inner).checked_sub(bytes).is_some_and(|left| left >= needed)
+        self.free(inner).checked_sub(bytes).is_some_and(|left| left >= self.needed(inner, inner.nursery_size))
     }
 
-    /// Whether to collect the old generation now. As long as the heap may still grow, when the nursery would have to shrink; at its maximum, when free memory has shrunk so far that the nursery
+    /// Whether to collect the old generation now, with `large` bytes to spare. As long as the heap may still grow, when the nursery would have to shrink; at its maximum, when free memory has shrunk so far that the nursery
     /// would soon have to shrink much: more would be spent on what is alive than is won.
-    pub(super) fn wants_major(&self, inner: &Inner) -> bool {
+    pub(super) fn wants_major(&self, inner: &Inner, large: usize) -> bool {
         let trigger = if inner.limit < self.options.max {
-            Self::cost_of_nursery(inner.nursery_wish) + 2 * self.survivor_bytes(inner)
+            self.needed(inner, inner.nursery_wish) + large
         } else {
             (inner.free_after_major / 4).min(3 * self.geometry.nursery_cap)
         };
@@ -170,7 +178,7 @@ impl Heap {
         self.resize_nursery(inner, large) && had_grace
     }
 
-    /// How far a heap with so much in it may grow until the next major collection: far enough for the largest nursery.
+    /// How far a heap with so much in it may grow until the next major collection: far enough for the nursery that is wished for.
     pub(super) fn limit_for(&self, inner: &Inner, taken: usize) -> usize {
         let wished = taken / 4 * tuning::GROWTH_QUARTERS + 5 * inner.nursery_wish + self.fixed(inner);
         wished.max(tuning::FIRST_LIMIT).min(self.options.max)

@@ -450,6 +450,53 @@ fn what_is_kept_for_later_counts_against_the_maximum() {
     assert!(most > max / 4 * 3, "{most} bytes of {max}: the maximum is not what held it");
 }
 
+/// Looks, whenever roots are visited, how much is resident: a major collection does so once a minor one has copied everything.
+#[cfg(all(feature = "native", unix))]
+struct Watched<'a> {
+    heap: &'a Heap,
+    roots: &'a mut [u64],
+    most: usize,
+}
+
+#[cfg(all(feature = "native", unix))]
+impl Roots for Watched<'_> {
+    fn visit(&mut self, f: &mut dyn FnMut(&mut u64)) {
+        self.most = self.most.max(resident(self.heap));
+        self.roots.iter_mut().for_each(f);
+    }
+}
+
+#[cfg(all(feature = "native", unix))]
+#[test]
+fn what_earlier_survivors_touched_counts_against_the_maximum() {
+    let (max, nursery, survivors) = (64 << 20, 16 << 20, 4 << 20);
+    let mut idle = Vec::new();
+    // Somewhere between there is as much as just may stay.
+    for arrays in 32..56 {
+        let mut f = Fixture::new(max, nursery);
+        f.heap.options.verify = false;
+        for _ in 0..2 {
+            list(&mut f, survivors / 32);
+            f.collect(Want::Minor);
+        }
+        f.roots = vec![0; arrays];
+        for i in 0..arrays {
+            f.roots[i] = f.alloc(BYTES, (512 << 10) - 16).0;
+            view::bytes_mut(Ref(f.roots[i]), |b| b.fill(7));
+        }
+        f.roots.fill(0);
+        f.collect(Want::Major);
+        idle.push(f.heap.lock().large.idle_bytes());
+        list(&mut f, nursery / 32 - 1);
+        let outside = tuning::ERROR_RESERVE + f.heap.mark_stack() * 8;
+        let mut roots = std::mem::take(&mut f.roots);
+        let mut watched = Watched { heap: &f.heap, roots: &mut roots, most: 0 };
+        f.heap.collect(Want::Major, [], &mut watched);
+        assert!(watched.most + outside <= max, "{} bytes and {outside} of {max} with {arrays} arrays", watched.most);
+    }
+    assert!(idle.iter().any(|&bytes| bytes >= max / 4) && idle.contains(&0), "{idle:?}");
+}
+
 #[test]
 fn the_nursery_grows_where_much_survives() {
     let mut f = Fixture::new(1 << 30, 16 << 20);
@@ -465,6 +512,18 @@ fn the_nursery_grows_where_much_survives() {
     assert!((4 << 20..=16 << 20).contains(&size(&f)), "{}", size(&f));
     list(&mut f, 2_000_000);
     assert_eq!(size(&f), 16 << 20, "not above what it may be");
+}
+
+#[test]
+fn the_nursery_grows_where_there_are_many_roots() {
+    let mut f = Fixture::new(1 << 30, 16 << 20);
+    f.heap.lock().nursery_wish = 1 << 20;
+    f.roots = vec![0; 50_000];
+    f.collect(Want::Minor);
+    for _ in 0..100_000 {
+        f.alloc(NODE, 0);
+    }
+    assert!(f.heap.lock().nursery_size > 1 << 20);
 }
 
 #[test]
