@@ -60,7 +60,7 @@ impl Heap {
         2 * size + super::major::table_bytes(size) + size / tuning::REMEMBERED_SHARE + PAGE
     }
 
-    /// What a nursery of this size and the survivors need until the next collection has ended. Pages of either survivor space that an earlier collection has touched stay, too.
+    /// What a nursery of this size and the survivors need until the next collection has ended.
     fn needed(&self, inner: &Inner, nursery: usize) -> usize {
         Self::cost_of_nursery(nursery) + 2 * self.survivor_bytes(inner)
     }
@@ -100,7 +100,7 @@ impl Heap {
     /// take the old generation's idle pages first, except those that go to the survivor space.
     pub(super) fn trim(&self, inner: &mut Inner) {
         let survivors = self.survivor_bytes(inner);
-        // The space in use has been touched as far as the other one, at most.
+        // The survivor space in use has been touched as far as the other one, at most.
         let touched = inner.idle_survivors.saturating_sub(survivors);
         let spare = self.free(inner).saturating_sub(self.needed(inner, inner.nursery_size) + touched);
         if inner.large.idle_bytes() > spare {
