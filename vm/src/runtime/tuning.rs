@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Bytes of the nursery at most, unless `--nursery` says otherwise. On binary-trees (`benches gc`) 64 MiB halve the time in collections of 16 MiB; twice as many gain a fifth in splay, nothing in other samples, and take 40 MiB more.
+/// Bytes of the nursery at most, unless `--nursery` says otherwise. On binary-trees (`benches gc`) 64 MiB halve the time in collections of 16 MiB; twice as many gain a fifth in splay, nothing in other samples, and take 40 to 100 MiB more.
 pub const LARGEST_NURSERY: usize = 64 << 20;
 /// Bytes it begins with, unless `--nursery` says otherwise.
 pub const FIRST_NURSERY: usize = 8 << 20;
