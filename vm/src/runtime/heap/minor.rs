@@ -1,5 +1,8 @@
 //! The minor collection: copies the live young objects, breadth-first with the copies themselves as the work list (Cheney, CACM 1970), into the survivor space and the old generation.
 //!
+//! Elements of long arrays take along what they refer to: who looks at an element finds its fields' objects beside it, where breadth-first they would lie as far away as the array is long (approximately depth-first, as Moon, "Garbage
+//! collection in a large Lisp system", LFP 1984, though by one level only). Scanning an element again when its turn comes finds nothing left to copy.
+//!
 //! In: roots, remembered objects. Out: an empty nursery, survivors that are one collection old, promoted objects, a new remembered set.
 //! Invariant: the caller has made sure that all young bytes fit where they may be copied to.
 
@@ -22,6 +25,8 @@ struct Scavenger {
     /// Large young objects reached but not yet scanned.
     pending: Vec<usize>,
     remembered: Vec<usize>,
+    /// The last copy of an object with references; 0: none.
+    copied: usize,
     /// Bytes of roots and of remembered objects.
     scanned: usize,
 }
@@ -47,6 +52,7 @@ impl Heap {
             large_len: g.large_end - g.large,
             pending: Vec::new(),
             remembered: Vec::new(),
+            copied: 0,
             scanned: 0,
         };
         let remembered = std::mem::take(&mut inner.remembered);
@@ -154,6 +160,9 @@ impl Scavenger {
             }
             set_header(new, h);
             set_header(obj, new as u64 | u64::from(FORWARDED));
+            if desc.shape == Shape::Object && desc.ref_map != 0 {
+                self.copied = new;
+            }
             new
         }
     }
@@ -203,10 +212,10 @@ impl Scavenger {
         }
     }
 
-    /// As [`for_each_ref`], looking ahead in long arrays.
+    /// As [`for_each_ref`]; in long arrays it looks ahead, and copies what an element refers to right behind its copy.
     #[inline(always)]
     unsafe fn for_each_slot(&mut self, obj: usize, desc: &ClassDesc, mut f: impl FnMut(&mut Self, *mut u64)) {
-        // SAFETY: by the caller an object of the descriptor's class.
+        // SAFETY: by the caller an object of the descriptor's class; copies are complete.
         unsafe {
             if desc.shape != Shape::RefArray || array_len(obj) <= tuning::PREFETCH_OBJECTS {
                 return for_each_ref(obj, desc, |slot| f(self, slot));
@@ -214,7 +223,12 @@ impl Scavenger {
             let (data, len) = ((obj + ARRAY_DATA as usize) as *mut u64, array_len(obj));
             for i in 0..len {
                 self.prefetch_young(*data.add((i + tuning::PREFETCH_OBJECTS).min(len - 1)) as usize);
+                self.copied = 0;
                 f(self, data.add(i));
+                let element = self.copied;
+                if element != 0 {
+                    for_each_ref(element, super::desc(self.base, header(element)), |slot| _ = self.slot(slot));
+                }
             }
         }
     }

@@ -360,6 +360,30 @@ fn list_len(fixture: &Fixture) -> usize {
     count
 }
 
+/// Wherever they were before, and whether they stay young or not.
+#[test]
+fn elements_of_long_arrays_take_along_what_they_refer_to() {
+    let mut f = Fixture::new(8 << 20, 256 << 10);
+    let count = 100;
+    f.roots = (0..count).map(|_| f.alloc(LEAF, 0).0).collect();
+    let array = f.alloc(REFS, count);
+    for i in 0..count {
+        let element = f.alloc(NODE, 0);
+        view::store(element, 8, f.roots[count - 1 - i]);
+        view::store(array, ARRAY_DATA + 8 * i as i32, element.0);
+    }
+    f.roots = vec![array.0];
+    let size = f.size(NODE, 0) as u64;
+    for _ in 0..3 {
+        assert!(f.collect(Want::Nursery));
+        let beside = |i: usize| {
+            let element = view::load_ref(Ref(f.roots[0]), ARRAY_DATA + 8 * i as i32);
+            view::load(element, 8) == element.0 + size
+        };
+        assert!((0..count).all(beside));
+    }
+}
+
 #[test]
 fn dead_objects_that_stay_are_not_told_as_live() {
     let mut f = Fixture::new(64 << 20, 1 << 20);
