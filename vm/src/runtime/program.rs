@@ -160,6 +160,8 @@ pub struct Runtime {
     pub module: Arc<Module>,
     pub layout: Arc<Layout>,
     pub known: Known,
+    /// The class word of `Str`.
+    pub str_word: u32,
     pub entry: Entry,
     pub options: RuntimeOptions,
     pub symbols: Arc<dyn Symbols>,
@@ -202,6 +204,7 @@ impl Runtime {
         Ok(Arc::new(Runtime {
             entry,
             known,
+            str_word: classes.word(known.str),
             symbols: symbols.into(),
             statics,
             heap,

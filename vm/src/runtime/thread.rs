@@ -392,9 +392,44 @@ impl Thread {
         let classes = &self.runtime.classes;
         let size = array_bytes(classes.desc(class), length).ok_or(OutOfMemory)?;
         let obj = self.allocate(classes.word(class), size)?;
-        // SAFETY: a fresh array.
-        unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
-        Ok(Ref(obj))
+        Ok(with_length(obj, length))
+    }
+
+    /// As [`Thread::alloc_array`], of a text: these are made most often, and from Rust only.
+    pub fn alloc_str(&self, length: usize) -> Result<Ref, OutOfMemory> {
+        let obj = self.allocate(self.runtime.str_word, str_bytes(length)?)?;
+        Ok(with_length(obj, length))
+    }
+
+    /// As [`Thread::alloc_str`], if that takes no collection: references stay where they are.
+    pub fn alloc_str_in_place(&self, length: usize) -> Option<Ref> {
+        let size = str_bytes(length).ok().filter(|&size| size <= tuning::LARGE && !self.is_watched())?;
+        self.bump(self.runtime.str_word, size).map(|obj| with_length(obj, length))
+    }
+
+    /// Each allocation counts.
+    fn is_watched(&self) -> bool {
+        #[cfg(test)]
+        if self.fail_allocation.get() > 0 {
+            return true;
+        }
+        self.stress_left.get() > 0
+    }
+
+    /// From the thread's buffer.
+    #[inline(always)]
+    fn bump(&self, class_word: u32, size: usize) -> Option<u64> {
+        let ctx = self.ctx.get();
+        // SAFETY: on the thread itself; the buffer is its own and zero.
+        unsafe {
+            let obj = (*ctx).alloc_cursor;
+            if (*ctx).alloc_limit - obj < size as u64 {
+                return None;
+            }
+            (*ctx).alloc_cursor = obj + size as u64;
+            set_header(obj as usize, make_header(class_word, 0, LOGGED));
+            Some(obj)
+        }
     }
 
     fn allocate(&self, class_word: u32, size: usize) -> Result<u64, OutOfMemory> {
@@ -411,15 +446,8 @@ impl Thread {
         if size > tuning::LARGE {
             return self.allocate_large(class_word, size);
         }
-        let ctx = self.ctx.get();
-        // SAFETY: on the thread itself; the buffer is its own and zero.
-        unsafe {
-            let obj = (*ctx).alloc_cursor;
-            if (*ctx).alloc_limit - obj >= size as u64 {
-                (*ctx).alloc_cursor = obj + size as u64;
-                set_header(obj as usize, make_header(class_word, 0, LOGGED));
-                return Ok(obj);
-            }
+        if let Some(obj) = self.bump(class_word, size) {
+            return Ok(obj);
         }
         let obj = self.allocate_slow(size)?;
         // SAFETY: fresh zeroed memory of this size.
@@ -495,9 +523,7 @@ impl Thread {
         let classes = &self.runtime.classes;
         let size = array_bytes(classes.desc(class), length).ok_or(OutOfMemory)?;
         let obj = self.allocate_reserved(classes.word(class), size)?;
-        // SAFETY: a fresh array.
-        unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
-        Ok(Ref(obj))
+        Ok(with_length(obj, length))
     }
 
     fn stress(&self) {
@@ -537,11 +563,27 @@ impl Thread {
 
 /// Bytes of an array of so many elements; `None` past the address space.
 fn array_bytes(desc: &ClassDesc, length: usize) -> Option<usize> {
-    let data = match desc.shape {
-        Shape::ByteArray => length.checked_next_multiple_of(8)?,
-        _ => length.checked_mul(8)?,
-    };
-    data.checked_add(16).filter(|&b| b <= isize::MAX as usize)
+    sized(match desc.shape {
+        Shape::ByteArray => length.checked_next_multiple_of(8),
+        _ => length.checked_mul(8),
+    })
+}
+
+fn str_bytes(length: usize) -> Result<usize, OutOfMemory> {
+    sized(length.checked_next_multiple_of(8)).ok_or(OutOfMemory)
+}
+
+/// A fresh array.
+#[inline(always)]
+fn with_length(obj: u64, length: usize) -> Ref {
+    // SAFETY: every array has its length there.
+    unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
+    Ref(obj)
+}
+
+/// Of an array with so many bytes of data.
+fn sized(data: Option<usize>) -> Option<usize> {
+    data?.checked_add(16).filter(|&b| b <= isize::MAX as usize)
 }
 
 /// Roots references of Rust code while it is alive. Scopes nest.

@@ -71,6 +71,16 @@ pub fn bytes<'a>(array: Ref) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts((array.0 as usize + ARRAY_DATA as usize) as *const u8, len(array)) }
 }
 
+/// The data of a `Str` as whole words, until the next safepoint: zeros follow the text. Null is empty.
+pub fn words<'a>(str: Ref) -> &'a [u64] {
+    let count = bytes(str).len().div_ceil(8);
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: a live text, which takes whole words; it was filled once, in zeroed memory, and not beyond its length.
+    unsafe { std::slice::from_raw_parts((str.0 as usize + ARRAY_DATA as usize) as *const u64, count) }
+}
+
 /// The text of a `Str`, until the next safepoint. Null is empty.
 pub fn text<'a>(str: Ref) -> &'a str {
     // SAFETY: every `Str` is made from text.

@@ -201,9 +201,20 @@ fn check_range(thread: &Thread, from: i64, to: i64, length: usize) -> Result<(us
 }
 
 fn new_str(thread: &Thread, length: usize, fill: impl FnOnce(&mut [u8])) -> Result<Ref> {
-    let str = thread.alloc_array(thread.runtime.known.str, length)?;
+    let str = thread.alloc_str(length)?;
     view::bytes_mut(str, fill);
     Ok(str)
+}
+
+/// A text made of others (or of bytes), which `fill` gets where they lie then.
+fn new_str_of<const N: usize>(thread: &Thread, length: usize, of: [Ref; N], fill: impl FnOnce([Ref; N], &mut [u8])) -> Result<Ref> {
+    if let Some(str) = thread.alloc_str_in_place(length) {
+        view::bytes_mut(str, |to| fill(of, to));
+        return Ok(str);
+    }
+    let scope = thread.scope();
+    let of = of.map(|r| scope.root(r));
+    new_str(thread, length, |to| fill(of.map(|r| r.get()), to))
 }
 
 fn str_from(thread: &Thread, text: &str) -> Result<Ref> {

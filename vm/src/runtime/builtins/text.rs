@@ -1,6 +1,7 @@
 //! `Str`: immutable UTF-8 text in a byte array.
 
 use super::*;
+use memchr::memmem;
 use std::sync::atomic::Ordering::Relaxed;
 
 fn join<const N: usize>(thread: &Thread, parts: [Ref; N]) -> Result<Ref> {
@@ -8,11 +9,9 @@ fn join<const N: usize>(thread: &Thread, parts: [Ref; N]) -> Result<Ref> {
     for part in parts {
         length += view::len(not_null(thread, part)?);
     }
-    let scope = thread.scope();
-    let parts = parts.map(|p| scope.root(p));
-    new_str(thread, length, |mut to| {
+    new_str_of(thread, length, parts, |parts, mut to| {
         for part in parts {
-            let from = view::bytes(part.get());
+            let from = view::bytes(part);
             let (now, rest) = std::mem::take(&mut to).split_at_mut(from.len());
             now.copy_from_slice(from);
             to = rest;
@@ -30,18 +29,16 @@ pub fn concat3(thread: &Thread, a: Ref, b: Ref, c: Ref) -> Result<Ref> {
 
 pub fn concat_all(thread: &Thread, parts: Ref) -> Result<Ref> {
     let count = view::len(not_null(thread, parts)?);
-    let scope = thread.scope();
-    let parts = scope.root(parts);
-    let part = |i| Ref(view::element(parts.get(), i).load(Relaxed));
+    let part = |parts, i| Ref(view::element(parts, i).load(Relaxed));
     let mut length = 0usize;
     for i in 0..count {
         // The same text may stand there any number of times.
-        length = length.checked_add(view::len(not_null(thread, part(i))?)).ok_or(Failure::OutOfMemory)?;
+        length = length.checked_add(view::len(not_null(thread, part(parts, i))?)).ok_or(Failure::OutOfMemory)?;
     }
-    new_str(thread, length, |to| {
+    new_str_of(thread, length, [parts], |[parts], to| {
         let mut at = 0;
         for i in 0..count {
-            let from = view::bytes(part(i));
+            let from = view::bytes(part(parts, i));
             // Another thread may have put longer texts into the array meanwhile.
             let Some(to) = to.get_mut(at..at + from.len()) else { break };
             to.copy_from_slice(from);
@@ -50,23 +47,32 @@ pub fn concat_all(thread: &Thread, parts: Ref) -> Result<Ref> {
     })
 }
 
+/// The first eight bytes, zeros behind a shorter text; as numbers they are ordered as the bytes are. Most texts differ there.
+fn first_word(a: Ref) -> u64 {
+    view::words(a).first().map_or(0, |word| u64::from_be_bytes(word.to_ne_bytes()))
+}
+
 pub fn eq(_: &Thread, a: Ref, b: Ref) -> bool {
-    a == b || !a.is_null() && !b.is_null() && view::bytes(a) == view::bytes(b)
+    a == b || !a.is_null() && !b.is_null() && is_same(a, b)
+}
+
+fn is_same(a: Ref, b: Ref) -> bool {
+    let length = view::len(a);
+    length == view::len(b) && first_word(a) == first_word(b) && (length <= 8 || view::bytes(a) == view::bytes(b))
 }
 
 pub fn cmp(_: &Thread, a: Ref, b: Ref) -> i64 {
-    view::bytes(a).cmp(view::bytes(b)) as i64
+    let first = first_word(a).cmp(&first_word(b));
+    let order = if first.is_ne() { first } else { view::bytes(a).cmp(view::bytes(b)) };
+    order as i64
 }
 
 /// Eight bytes at a time, each mixed by a multiplication; the same on every machine.
 pub fn hash(_: &Thread, a: Ref) -> i64 {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let bytes = view::bytes(a);
-    let mut hash = bytes.len() as u64;
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
+    let mut hash = view::bytes(a).len() as u64;
+    for word in view::words(a) {
+        hash = (hash ^ u64::from_le_bytes(word.to_ne_bytes())).wrapping_mul(MULTIPLIER);
         hash ^= hash >> 29;
     }
     hash as i64
@@ -86,9 +92,7 @@ fn slice(thread: &Thread, a: Ref, from: usize, to: usize) -> Result<Ref> {
     if from == 0 && to == view::len(a) {
         return Ok(a);
     }
-    let scope = thread.scope();
-    let a = scope.root(a);
-    new_str(thread, to - from, |b| b.copy_from_slice(&view::bytes(a.get())[from..to]))
+    new_str_of(thread, to - from, [a], |[a], b| b.copy_from_slice(&view::bytes(a)[from..to]))
 }
 
 /// A text only occurs at character boundaries of another, so `from` may be any index.
@@ -98,7 +102,7 @@ pub fn index_of(_: &Thread, a: Ref, part: Ref, from: i64) -> i64 {
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    text[from..].find(part).map_or(-1, |i| (from + i) as i64)
+    memmem::find(&text.as_bytes()[from..], part.as_bytes()).map_or(-1, |i| (from + i) as i64)
 }
 
 pub fn trim(thread: &Thread, a: Ref) -> Result<Ref> {
@@ -124,10 +128,8 @@ pub fn replace(thread: &Thread, a: Ref, from: Ref, to: Ref) -> Result<Ref> {
     }
     let kept = text.len() - count * pattern.len();
     let length = count.checked_mul(by.len()).and_then(|l| l.checked_add(kept)).ok_or(Failure::OutOfMemory)?;
-    let scope = thread.scope();
-    let (a, from, to) = (scope.root(a), scope.root(from), scope.root(to));
-    new_str(thread, length, |out| {
-        let (text, pattern, by) = (view::text(a.get()), view::text(from.get()), view::bytes(to.get()));
+    new_str_of(thread, length, [a, from, to], |[a, from, to], out| {
+        let (text, pattern, by) = (view::text(a), view::text(from), view::bytes(to));
         let (mut done, mut at) = (0, 0);
         let mut put = |bytes: &[u8]| {
             out[at..at + bytes.len()].copy_from_slice(bytes);
@@ -146,11 +148,9 @@ pub fn repeat(thread: &Thread, a: Ref, count: i64) -> Result<Ref> {
     let length = view::len(not_null(thread, a)?);
     let count = usize::try_from(count).map_err(|_| argument_error(thread, format!("cannot repeat a text {count} times")))?;
     let total = length.checked_mul(count).ok_or(Failure::OutOfMemory)?;
-    let scope = thread.scope();
-    let a = scope.root(a);
-    new_str(thread, total, |out| {
+    new_str_of(thread, total, [a], |[a], out| {
         if total > 0 {
-            let unit = view::bytes(a.get());
+            let unit = view::bytes(a);
             out.chunks_exact_mut(length).for_each(|c| c.copy_from_slice(unit));
         }
     })
@@ -178,9 +178,7 @@ pub fn to_bytes(thread: &Thread, a: Ref) -> Result<Ref> {
 
 pub fn from_bytes(thread: &Thread, bytes: Ref, from: i64, to: i64) -> Result<Ref> {
     let (from, to) = check_range(thread, from, to, view::len(not_null(thread, bytes)?))?;
-    let scope = thread.scope();
-    let bytes = scope.root(bytes);
-    let str = new_str(thread, to - from, |b| b.copy_from_slice(&view::bytes(bytes.get())[from..to]))?;
+    let str = new_str_of(thread, to - from, [bytes], |[bytes], b| b.copy_from_slice(&view::bytes(bytes)[from..to]))?;
     // The copy is tested, not the array, which another thread may be changing.
     match std::str::from_utf8(view::bytes(str)) {
         Ok(_) => Ok(str),

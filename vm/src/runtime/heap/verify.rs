@@ -3,7 +3,7 @@
 //! In: roots. Out: nothing, or a panic that names object and slot: a broken heap is never the program's fault.
 
 use super::*;
-use jit::layout::Shape;
+use jit::layout::{ARRAY_DATA, Shape};
 use std::collections::HashSet;
 
 impl Heap {
@@ -68,6 +68,11 @@ impl Heap {
                 assert!(d.size >= 16, "{from}: {obj:#x} has class {} without instances", d.id);
             }
             assert!(full_size(obj, h, d) <= space_end - obj, "{from}: {obj:#x} is longer than its space");
+            if d.shape == Shape::ByteArray {
+                let (data, len) = ((obj + ARRAY_DATA as usize) as *const u8, array_len(obj));
+                let is_clear = (len..len.next_multiple_of(8)).all(|i| *data.add(i) == 0);
+                assert!(is_clear, "{from}: {obj:#x} has bytes behind its end, which texts are compared by");
+            }
             if self.is_young(obj) {
                 assert_eq!(log_byte(h), LOGGED, "{from}: {obj:#x} is young and has a set log byte");
             }

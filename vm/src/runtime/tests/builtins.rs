@@ -4,6 +4,7 @@ use super::harness::*;
 use crate::runtime::thread::{Ref, Thread};
 use crate::runtime::{Input, view};
 use jit::ir::Builtin::{self, *};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// An argument as a test writes it.
@@ -126,6 +127,32 @@ fn edge_cases() {
         check(WriteFile, &[S("/no/such/file"), S("x")], fails("IoError", "cannot write /no/such/file: No such file or directory"));
         check(ReadFile, &[S("a\0b")], fails("IoError", "cannot read a\0b: file name contained an unexpected NUL byte"));
         check(MutexLock, &[Null], fails("NullError", null));
+        Ok(0)
+    });
+    assert_eq!((outcome.status.code, outcome.errors.as_str()), (0, ""));
+}
+
+/// Around the ends of words, with bytes of all orders, among them zeros, which also follow texts in memory.
+#[test]
+fn texts_compare_as_their_bytes_do() {
+    let ends = ["", "\0", "\0\0", "a", "b", "ab", "é", "\u{7f}", "\u{10ffff}"];
+    let starts = ["", "x", "xxxxxx", "xxxxxxx", "xxxxxxxx", "xxxxxxxxxxxxxxx", "xxxxxxxxxxxxxxxx"];
+    let texts: Vec<String> = starts.iter().flat_map(|start| ends.iter().map(move |end| format!("{start}{end}"))).collect();
+    let outcome = run(move |t| {
+        let scope = t.scope();
+        let objects: Vec<_> = texts.iter().map(|text| scope.root(str(t, text))).collect();
+        let copies: Vec<_> = texts.iter().map(|text| scope.root(str(t, text))).collect();
+        for (a, text) in objects.iter().zip(&texts) {
+            for (b, other) in copies.iter().zip(&texts) {
+                let of = |builtin| call(t, builtin, &[a.get().0, b.get().0]).unwrap_or_else(|_| panic!("{builtin:?}")) as i64;
+                assert_eq!(of(StrEq) != 0, text == other, "{text:?} {other:?}");
+                assert_eq!(of(StrCmp), text.cmp(other) as i64, "{text:?} {other:?}");
+                let found = call(t, StrIndexOf, &[a.get().0, b.get().0, 0]).unwrap_or(0) as i64;
+                assert_eq!(usize::try_from(found).ok(), text.find(other.as_str()), "{text:?} {other:?}");
+            }
+        }
+        let hashes: HashSet<u64> = objects.iter().map(|object| call(t, StrHash, &[object.get().0]).unwrap_or(0)).collect();
+        assert_eq!(hashes.len(), texts.len());
         Ok(0)
     });
     assert_eq!((outcome.status.code, outcome.errors.as_str()), (0, ""));
