@@ -110,6 +110,19 @@ impl Local {
 struct Part {
     size: f64,
     error: Option<f64>,
+    /// Not 0 because nothing is known of it.
+    is_known: bool,
+}
+
+/// Of a call behind a chain of inlined calls.
+struct SiteCopy {
+    /// Those to one callee, and whoever they go to.
+    calls: Calls,
+    at_site: Calls,
+    /// The function around the call was seen so often, where it came in with this chain, that calls that matter would have been seen.
+    knows_caller: bool,
+    /// What this follows from.
+    local: Local,
 }
 
 /// See the [module](self).
@@ -253,18 +266,23 @@ impl ProfileView {
         (1..=reach).rev().map(at).find(|local| is_sure(local.entered) || is_sure(local.calls()))
     }
 
-    /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1.
+    /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1. Of a copy that came in with a call of which nothing is known, nothing is known either.
     fn part_of_copy(&self, chain: &[CallSiteId], site: CallSiteId, local: &Local, weighting: Weighting) -> Part {
         let Some((&last, outer)) = chain.split_last().filter(|_| local.context < chain.len()) else {
-            return Part { size: 1.0, error: Some(0.0) };
+            return Part { size: 1.0, error: Some(0.0), is_known: true };
         };
-        let Some(caller) = self.callers[site].expand() else { return Part { size: 0.0, error: None } };
-        let (copy, entered) = (self.copy(outer, last, caller, weighting).0, local.entered.weight);
-        Part { size: share(copy.weight, entered).min(1.0), error: copy.error.map(|error| share(error, entered)) }
+        let Some(caller) = self.callers[site].expand() else { return Part { size: 0.0, error: None, is_known: false } };
+        let copy = self.copy(outer, last, caller, weighting);
+        let entered = local.entered.weight;
+        Part {
+            size: share(copy.calls.weight, entered).min(1.0),
+            error: copy.calls.error.map(|error| share(error, entered)),
+            is_known: copy.calls.weight > 0.0 || copy.knows_caller,
+        }
     }
 
-    /// How often the copy of a call behind a chain goes to a callee, and whoever it goes to, with what the site does in the context that this follows from.
-    fn copy(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> (Calls, Calls, Local) {
+    /// The copy of a call behind a chain, to a callee.
+    fn copy(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> SiteCopy {
         let local = self.local(chain, site, weighting);
         let part = self.part_of_copy(chain, site, &local, weighting);
         let of_copy = |calls: Calls| Calls {
@@ -272,23 +290,26 @@ impl ProfileView {
             error: calls.error.zip(part.error).map(|(error, of_part)| (error * part.size).hypot(calls.weight * of_part)),
             samples: calls.samples,
         };
-        (of_copy(self.find(&local.receivers, callee)), of_copy(local.calls()), local)
+        SiteCopy {
+            calls: of_copy(self.find(&local.receivers, callee)),
+            at_site: of_copy(local.calls()),
+            knows_caller: part.is_known && local.entered.is_sure(tuning::INLINE_CONTEXT_SAMPLES),
+            local,
+        }
     }
 
     /// What there is to say of a call behind a chain of inlined calls.
     pub fn look(&self, chain: &[CallSiteId], site: CallSiteId, callee: FuncId, weighting: Weighting) -> Seen {
-        let (calls, at_site, local) = self.copy(chain, site, callee, weighting);
-        self.seen(calls, at_site, &local, self.edge(site, callee))
+        self.seen(&self.copy(chain, site, callee, weighting), self.edge(site, callee))
     }
 
     /// What there is to say of an edge, however often it is copied.
     pub fn look_at_edge(&self, site: CallSiteId, callee: FuncId) -> Seen {
-        let local = self.local(&[], site, Weighting::Edges);
-        let edge = self.edge(site, callee);
-        self.seen(edge, local.calls(), &local, edge)
+        self.seen(&self.copy(&[], site, callee, Weighting::Edges), self.edge(site, callee))
     }
 
-    fn seen(&self, calls: Calls, at_site: Calls, local: &Local, edge: Calls) -> Seen {
+    fn seen(&self, copy: &SiteCopy, edge: Calls) -> Seen {
+        let SiteCopy { calls, at_site, .. } = copy;
         let raw = |(samples, all): (u64, u64)| share(samples as f64, all as f64) * self.total.weight;
         Seen {
             weight: calls.weight,
@@ -299,8 +320,8 @@ impl ProfileView {
             site_samples: at_site.samples,
             total: self.total.weight,
             total_samples: self.total.samples,
-            context: local.context as u32,
-            knows_caller: local.entered.is_sure(tuning::INLINE_CONTEXT_SAMPLES),
+            context: copy.local.context as u32,
+            knows_caller: copy.knows_caller,
         }
     }
 

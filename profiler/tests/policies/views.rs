@@ -206,6 +206,22 @@ fn what_came_in_with_a_call_that_never_runs_never_runs() {
     assert_eq!((weight(0), weight(1)), (0.0, 500.0));
 }
 
+/// As when a call came in by its size alone, in a loop that has run since before the profile was begun.
+#[test]
+fn of_what_came_in_with_a_call_of_which_nothing_is_known_nothing_is_known() {
+    // f0 could call f1, which calls f3; f2 does so.
+    let knows_caller = |runs_of_f0: f64, caller: usize, weighting| {
+        let calls: &[(&[usize], usize, f64)] = &[(&[], 0, runs_of_f0), (&[], 2, 0.0), (&[2], 1, 1_000.0), (&[2, 1], 3, 1_000.0)];
+        let view = view(&by_hand(&[0, 1, 2], 4, calls).1);
+        view.look(&[site(caller)], site(1), func(3), weighting).knows_caller
+    };
+    for weighting in [Weighting::Edges, Weighting::Contexts] {
+        assert!(knows_caller(0.0, 2, weighting));
+        assert!(!knows_caller(0.0, 0, weighting), "f0 may be running all the time");
+        assert!(knows_caller(1_000.0, 0, weighting), "f0 never makes the call");
+    }
+}
+
 #[test]
 fn samples_of_one_burst_are_not_sure_of_much() {
     // 40 samples, whose weight is known as well as 25 or 16 independent ones say.
