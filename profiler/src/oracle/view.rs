@@ -119,7 +119,7 @@ struct SiteCopy {
     /// Those to one callee, and whoever they go to.
     calls: Calls,
     at_site: Calls,
-    /// The function around the call was seen so often, where it came in with this chain, that calls that matter would have been seen.
+    /// The function around the call was seen so often that the call would have been seen if it mattered, and it is not only here that the call was not: whether the function runs at all behind this chain is known.
     knows_caller: bool,
     /// What this follows from.
     local: Local,
@@ -277,7 +277,7 @@ impl ProfileView {
         Part {
             size: share(copy.calls.weight, entered).min(1.0),
             error: copy.calls.error.map(|error| share(error, entered)),
-            is_known: copy.calls.weight > 0.0 || copy.knows_caller,
+            is_known: self.is_exact || copy.at_site.weight > 0.0 || copy.knows_caller,
         }
     }
 
@@ -290,10 +290,12 @@ impl ProfileView {
             error: calls.error.zip(part.error).map(|(error, of_part)| (error * part.size).hypot(calls.weight * of_part)),
             samples: calls.samples,
         };
+        let calls = self.find(&local.receivers, callee);
+        let is_told = part.is_known || calls.weight <= 0.0;
         SiteCopy {
-            calls: of_copy(self.find(&local.receivers, callee)),
+            calls: of_copy(calls),
             at_site: of_copy(local.calls()),
-            knows_caller: part.is_known && local.entered.is_sure(tuning::INLINE_CONTEXT_SAMPLES),
+            knows_caller: is_told && local.entered.is_sure(tuning::INLINE_CONTEXT_SAMPLES),
             local,
         }
     }
@@ -325,10 +327,13 @@ impl ProfileView {
         }
     }
 
-    /// The part of all calls that the copy of a site behind a chain makes (0 to 1), and where they go.
+    /// The part of all calls that the copy of a site behind a chain makes (0 to 1), and where they go; nowhere if nothing is known of that copy.
     pub fn distribution(&self, chain: &[CallSiteId], site: CallSiteId, weighting: Weighting) -> (f64, Vec<Receiver>) {
         let local = self.local(chain, site, weighting);
         let part = self.part_of_copy(chain, site, &local, weighting);
+        if !part.is_known {
+            return (0.0, Vec::new());
+        }
         (share(local.calls().weight * part.size, self.total.weight), local.receivers)
     }
 }

@@ -209,16 +209,24 @@ fn what_came_in_with_a_call_that_never_runs_never_runs() {
 /// As when a call came in by its size alone, in a loop that has run since before the profile was begun.
 #[test]
 fn of_what_came_in_with_a_call_of_which_nothing_is_known_nothing_is_known() {
-    // f0 could call f1, which calls f3; f2 does so.
-    let knows_caller = |runs_of_f0: f64, caller: usize, weighting| {
-        let calls: &[(&[usize], usize, f64)] = &[(&[], 0, runs_of_f0), (&[], 2, 0.0), (&[2], 1, 1_000.0), (&[2, 1], 3, 1_000.0)];
-        let view = view(&by_hand(&[0, 1, 2], 4, calls).1);
-        view.look(&[site(caller)], site(1), func(3), weighting).knows_caller
+    // f0 could call f1 or, from the same site, f4; f2 does so. f1 calls f3, and could call f4.
+    let view = |calls_of_f0: &[f64]| {
+        let of_f0: Vec<(&[usize], usize, f64)> = calls_of_f0.iter().map(|&calls| (&[][..], 0, calls)).collect();
+        let others: [(&[usize], usize, f64); 3] = [(&[], 2, 0.0), (&[2], 1, 1_000.0), (&[2, 1], 3, 1_000.0)];
+        view(&by_hand(&[0, 1, 2, 1], 5, &[of_f0.as_slice(), &others].concat()).1)
     };
     for weighting in [Weighting::Edges, Weighting::Contexts] {
-        assert!(knows_caller(0.0, 2, weighting));
-        assert!(!knows_caller(0.0, 0, weighting), "f0 may be running all the time");
-        assert!(knows_caller(1_000.0, 0, weighting), "f0 never makes the call");
+        let knows = |view: &ProfileView, first: usize, last: usize, callee: usize| {
+            view.look(&[site(first)], site(last), func(callee), weighting).knows_caller
+        };
+        let unknown = view(&[]);
+        assert!(knows(&unknown, 2, 1, 3));
+        assert!(!knows(&unknown, 0, 1, 3), "f0 may be running all the time");
+        assert!(knows(&unknown, 0, 3, 4), "f1 never makes this call");
+        assert_eq!(unknown.distribution(&[site(0)], site(1), weighting), (0.0, vec![]));
+        let known = view(&[1_000.0]);
+        assert!(knows(&known, 0, 1, 3), "f0 never calls f1");
+        assert_eq!(known.distribution(&[site(0)], site(1), weighting).1.len(), 1);
     }
 }
 

@@ -26,7 +26,7 @@ pub fn throw(thread: &Thread, class: ClassId, message: &str) -> Thrown {
 
 fn make(thread: &Thread, class: ClassId, message: &str) -> Result<Ref, OutOfMemory> {
     let scope = thread.scope();
-    let text = scope.root(thread.alloc_array(thread.runtime.known.str, message.len())?);
+    let text = scope.root(thread.alloc_str(message.len())?);
     view::bytes_mut(text.get(), |b| b.copy_from_slice(message.as_bytes()));
     let error = thread.alloc_object(class)?;
     set_message(thread, error, text);

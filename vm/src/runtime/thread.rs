@@ -573,17 +573,17 @@ fn str_bytes(length: usize) -> Result<usize, OutOfMemory> {
     sized(length.checked_next_multiple_of(8)).ok_or(OutOfMemory)
 }
 
+/// Of an array with so many bytes of data.
+fn sized(data: Option<usize>) -> Option<usize> {
+    data?.checked_add(16).filter(|&b| b <= isize::MAX as usize)
+}
+
 /// A fresh array.
 #[inline(always)]
 fn with_length(obj: u64, length: usize) -> Ref {
     // SAFETY: every array has its length there.
     unsafe { *((obj as usize + ARRAY_LENGTH as usize) as *mut u64) = length as u64 };
     Ref(obj)
-}
-
-/// Of an array with so many bytes of data.
-fn sized(data: Option<usize>) -> Option<usize> {
-    data?.checked_add(16).filter(|&b| b <= isize::MAX as usize)
 }
 
 /// Roots references of Rust code while it is alive. Scopes nest.

@@ -38,7 +38,7 @@ pub const MARK_CHUNK: usize = 256;
 pub const REMEMBERED_CHUNK: usize = 1 << 10;
 /// What is remembered may take this share of the nursery; it is kept free for that.
 pub const REMEMBERED_SHARE: usize = 8;
-/// How far ahead remembered objects are fetched into the cache, in objects, and copies' references, in bytes.
+/// How far ahead remembered objects and elements are fetched into the cache, in objects, and copies' references, in bytes. An array with more elements is a long one.
 pub const PREFETCH_OBJECTS: usize = 16;
 pub const PREFETCH_BYTES: usize = 256;
 /// With room to spare, this share of the old generation's dead bytes may stay at its bottom to spare sliding everything above.

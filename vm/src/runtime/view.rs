@@ -77,7 +77,7 @@ pub fn words<'a>(str: Ref) -> &'a [u64] {
     if count == 0 {
         return &[];
     }
-    // SAFETY: a live text, which takes whole words; it was filled once, in zeroed memory, and not beyond its length.
+    // SAFETY: a live array of bytes, which takes whole words, all of them written. (Texts are filled once, and not beyond their length.)
     unsafe { std::slice::from_raw_parts((str.0 as usize + ARRAY_DATA as usize) as *const u64, count) }
 }
 

@@ -212,7 +212,7 @@ impl Scavenger {
         }
     }
 
-    /// As [`for_each_ref`]; in long arrays it looks ahead, and copies what an element refers to right behind its copy.
+    /// As [`for_each_ref`]; in long arrays it looks ahead, and copies what an element refers to right after it.
     #[inline(always)]
     unsafe fn for_each_slot(&mut self, obj: usize, desc: &ClassDesc, mut f: impl FnMut(&mut Self, *mut u64)) {
         // SAFETY: by the caller an object of the descriptor's class; copies are complete.

@@ -220,7 +220,7 @@ pub fn call(thread: &Thread, builtin: Builtin, args: &[Slot]) -> Result<Slot, Th
 }
 
 pub fn str(thread: &Thread, text: &str) -> Ref {
-    let str = thread.alloc_array(thread.runtime.known.str, text.len()).unwrap();
+    let str = thread.alloc_str(text.len()).unwrap();
     view::bytes_mut(str, |b| b.copy_from_slice(text.as_bytes()));
     str
 }
