@@ -1,11 +1,13 @@
 //! Code that nobody calls any more: found by arming entries, as HotSpot finds cold methods by arming their entry barriers, and given up.
 //!
 //! In: functions with optimized code, loops with code of their own. Out: whether a function was called since it was armed; code that is retired. The program pays for the first call after arming, which goes through the compiler's
-//! thunk (some hundred nanoseconds), and for nothing else.
+//! thunk (some hundred nanoseconds), and for nothing else. Calls of a thread that is leaving its code ([`ThreadContext::leaving`]) do not count, and each of them goes through the thunk.
 //! Invariant: giving up changes what is fast, not what runs: calls find code of the first level, or compile it, as a first call does.
 
 use super::api::{Level, VersionInfo};
 use super::engine::{Engine, Twins};
+#[cfg(doc)]
+use crate::context::ThreadContext;
 use crate::ir::{Block, FuncId};
 use std::sync::atomic::Ordering;
 
@@ -28,6 +30,15 @@ impl Engine {
         }
         self.connect(twins, is_plain);
         false
+    }
+
+    /// The armed code that a call would run, if there is some: it stays armed, as if this call had not been.
+    pub(super) fn armed(&self, func: FuncId) -> Option<u64> {
+        let versions = &mut *self.versions();
+        let is_plain = versions.is_plain;
+        let twins = versions.twins(func).filter(|twins| twins.is_armed && (is_plain || twins.counted.is_none()))?;
+        twins.is_watched = false;
+        twins.plain.map(|plain| plain.entry)
     }
 
     /// Gives the function's optimized code up if nobody has called it since it was armed, and says whether that is so. Calls that run go on in it. Code for its loops stays.

@@ -190,6 +190,15 @@ impl Engine {
         found.or_else(|| versions.limit_exceeded(func).cloned().map(Err))
     }
 
+    /// As [`Engine::compile`], for a call of the program. From code that the thread may be about to leave it does not lead to armed code again: such calls are made behind each window, and do not say that the code is worth its place.
+    ///
+    /// # Errors
+    /// As for [`Engine::compile`].
+    pub(super) fn called(&self, func: FuncId, is_leaving: bool) -> Result<u64, NativeError> {
+        let armed = if is_leaving { self.armed(func) } else { None };
+        armed.map_or_else(|| self.compile(func), Ok)
+    }
+
     fn compiler(&self, level: Level) -> MutexGuard<'_, Compiler> {
         self.compilers[level as usize].lock().unwrap_or_else(|e| e.into_inner())
     }

@@ -46,6 +46,29 @@ fn code_is_given_up_that_nobody_has_called() {
     }
 }
 
+/// Calls of a thread that may be about to leave its code run what is armed, and who asks whether the function is called is told of them.
+#[test]
+fn calls_from_code_that_is_being_left_keep_nothing() {
+    let program = Program::new(&rounds(7), Config::default());
+    let (engine, leaf, run) = (&program.engine, program.func("leaf"), program.func("run"));
+    let mut thread = Thread::new(&program, Config::default());
+    let mut calls = |leaving: u32| {
+        thread.ctx.leaving = leaving;
+        thread.native(run, &[1])
+    };
+    assert_eq!(calls(1), Outcome::Value(707), "a first call compiles");
+    engine.install(leaf, &body(&rounds(5), "leaf"), Level::Optimized).unwrap();
+    engine.arm(leaf);
+    assert!(engine.was_called(leaf) && !engine.was_called(leaf));
+    assert_eq!(calls(1), Outcome::Value(505));
+    assert!(engine.was_called(leaf) && engine.arm(leaf), "the call is known, and the code armed");
+    assert_eq!(calls(0), Outcome::Value(505));
+    assert!(!engine.arm(leaf), "a call like others");
+    assert_eq!(calls(1), Outcome::Value(505));
+    assert!(engine.discard_armed(leaf));
+    assert_eq!(calls(1), Outcome::Value(707));
+}
+
 /// Windows open and close between arming and the call.
 #[test]
 fn calls_that_are_counted_are_not_noticed() {

@@ -55,11 +55,9 @@ pub struct Thread {
     pace: AtomicBool,
     /// In a window of the profiler's, or all calls are counted.
     counts_calls: Cell<bool>,
-    /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and how many of its next yield points take the slow path for it.
+    /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen.
     #[cfg(feature = "native")]
     left: Cell<u32>,
-    #[cfg(feature = "native")]
-    leaving: Cell<u32>,
     /// It was in a short window since the last tick of the program's own pace.
     #[cfg(feature = "native")]
     was_counted: Cell<bool>,
@@ -95,8 +93,6 @@ impl Thread {
             counts_calls: Cell::new(false),
             #[cfg(feature = "native")]
             left: Cell::new(0),
-            #[cfg(feature = "native")]
-            leaving: Cell::new(0),
             #[cfg(feature = "native")]
             was_counted: Cell::new(false),
             #[cfg(feature = "native")]
@@ -271,9 +267,9 @@ impl Thread {
         if counts && self.is_in_short_window() {
             self.was_counted.set(true);
         }
-        if !counts && self.runtime.options.adaptive.is_some() {
+        if !counts {
             // Loops that were entered in code that counts go on in optimized code, where there is some.
-            self.leaving.set(self.leaving.get().max(tuning::LEAVING_WINDOW));
+            self.leave_loops(tuning::LEAVING_WINDOW);
         }
     }
 

@@ -25,14 +25,26 @@ impl Thread {
                 unsafe { adaptive.tick(self.ctx()) };
             }
             if self.left.replace(adaptive.leave()) != adaptive.leave() {
-                self.leaving.set(tuning::LEAVING);
+                self.leave_loops(tuning::LEAVING);
             }
         }
         // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
-        if let Some(rest) = self.leaving.get().checked_sub(1) {
-            self.leaving.set(rest);
+        // SAFETY: on the thread itself, outside compiled code.
+        let leaving = unsafe { &mut (*self.context()).leaving };
+        if let Some(rest) = leaving.checked_sub(1) {
+            *leaving = rest;
             self.poison();
         }
+    }
+
+    /// At so many of the next yield points, at least, loops are looked for that can go on in other code. (Where optimization is forced, at all.)
+    pub(super) fn leave_loops(&self, yield_points: u32) {
+        if self.runtime.options.adaptive.as_ref().is_none_or(|adaptive| adaptive.is_forced()) {
+            return;
+        }
+        // SAFETY: on the thread itself, outside compiled code.
+        let leaving = unsafe { &mut (*self.context()).leaving };
+        *leaving = (*leaving).max(yield_points);
     }
 
     /// It runs code that counts only for a moment: that says nothing of what is worth compiling.
