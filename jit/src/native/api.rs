@@ -97,6 +97,8 @@ pub struct Options {
     pub profiling: Profiling,
     /// Code of [`Level::Optimized`] tells of calls, too. If not, each function keeps code of the other level beside it, which does: calls go there until [`Engine::count_calls`](super::Engine::count_calls) says otherwise.
     pub profile_optimized: bool,
+    /// Entries of small functions that call no compiled code are yield points even where calls are not counted: for those who want to know where ticks are noticed. (Otherwise they check no stack.)
+    pub yield_in_leaves: bool,
     pub osr: Osr,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
@@ -116,6 +118,7 @@ impl Default for Options {
             level: Level::Baseline,
             profiling: Profiling::Off,
             profile_optimized: true,
+            yield_in_leaves: false,
             osr: Osr::Off,
             verify: cfg!(debug_assertions),
             large_function: 10_000,

@@ -180,6 +180,20 @@ pub fn translate(
     t.sites
 }
 
+/// Values of a function that is sure to need but a small part of the reserve below the stack's limit: each has a slot of 8 bytes or, of a machine register, 16 for itself and as much again where the collector may run.
+const LEAF_VALUES: usize = 1000;
+
+/// Whether the function calls no compiled code and has a small frame: one such frame fits below the stack's limit, and it returns, or comes to a loop's poll, soon.
+fn is_small_leaf(source: &Function, order: &[ir::Block]) -> bool {
+    let is_call = |op: &Op| matches!(op, Op::Call { .. } | Op::CallVirtual { .. });
+    let calls = |&block: &ir::Block| {
+        let block = &source.blocks[block];
+        let tries = matches!(&block.terminator, Some(Terminator::Try { op, .. }) if is_call(op));
+        tries || block.insts.iter().any(|&inst| is_call(&source.insts[inst].op))
+    };
+    source.values.len() <= LEAF_VALUES && !order.iter().any(calls)
+}
+
 /// Whether a trace may name the operation's position.
 fn has_position(op: &Op) -> bool {
     op.may_throw() || op.is_safepoint() || matches!(op, Op::CallBuiltin { .. })
@@ -210,8 +224,11 @@ impl<'a> Translator<'a, '_> {
             }
         }
         if self.source.start == Start::Call {
-            self.check_stack();
-            if self.env.profiling != Profiling::Off {
+            let counts = self.env.profiling != Profiling::Off;
+            if counts || self.env.options.yield_in_leaves || !is_small_leaf(self.source, order) {
+                self.check_stack();
+            }
+            if counts {
                 self.count_call(SiteKind::Entry);
             }
         }
@@ -355,7 +372,7 @@ impl<'a> Translator<'a, '_> {
         self.b.switch_to_block(block);
     }
 
-    /// At the function's entry: is there stack, does anybody ask for attention?
+    /// At the function's entry: is there stack, does anybody ask for attention? What calls no compiled code does without ([`is_small_leaf`]).
     fn check_stack(&mut self) {
         self.mark(SiteKind::Entry);
         let sp = self.b.ins().get_stack_pointer(types::I64);
