@@ -36,10 +36,11 @@ mod tests;
 
 pub use describe::describe;
 pub use error::CollectError;
+pub use spread::Errors;
 pub use sums::SumErrors;
 
 use crate::ids::{EdgeId, ThreadId};
-use crate::profile::{self, Certainty, Meta, Profile};
+use crate::profile::{self, Certainty, ContextId, DcgEdge, Meta, Profile};
 use crate::program::Program;
 use crate::sample::{Observed, Sample};
 use crate::samplers::Mode;
@@ -48,7 +49,7 @@ use crate::structures::cct::Cct;
 use crate::structures::dcg::Dcg;
 use crate::structures::dropped::Dropped;
 use crate::structures::ksf::SiblingKsf;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use follow::Follower;
 use spread::{Known, Scale, Spread};
 use std::hash::Hash;
@@ -103,13 +104,17 @@ pub struct Options {
     pub max_nodes: u32,
 }
 
-/// What has been collected beside the profile.
+/// What has been collected beside the profile, which it belongs to.
 #[derive(Clone, Debug)]
 pub struct Collected {
     /// Of the context structure.
     pub size: Size,
     /// Of what the profile has errors of the parts of.
-    pub errors: SumErrors,
+    pub sums: SumErrors,
+    /// Errors of edges' shares of all calls, as [`Errors::share`].
+    pub edge_shares: SecondaryMap<EdgeId, Option<f64>>,
+    /// The same of contexts; empty where the profile has none of them, or its weights are exact.
+    pub context_shares: PrimaryMap<ContextId, Option<f64>>,
 }
 
 /// How large a context structure is.
@@ -225,35 +230,40 @@ impl Collector {
         Size { nodes: self.nodes(), bytes: bytes + self.dcg.bytes() + self.sums.bytes(), dropped }
     }
 
-    /// What belongs to [`Collector::profile`] for the same number of calls.
-    pub fn collected(&self, calls: Option<u64>) -> Collected {
-        Collected { size: self.size(), errors: self.sums.errors(&self.dcg, self.scale(calls)) }
-    }
-
     /// What has been collected so far, as a document. `program` has all edges that samples had; `calls`: that were made, if they were counted: what samples stand for is scaled to it.
     ///
     /// # Errors
     /// A sample had an edge that the program does not have.
     pub fn profile(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<Profile, CollectError> {
         let scale = self.scale(calls);
-        let builder = Profile::builder(meta, program).dcg(document::edges(&self.dcg, scale));
-        let builder = match self.document(scale)? {
-            Some(contexts) => builder.contexts(contexts),
-            None => builder,
-        };
-        Ok(builder.build()?)
+        let contexts = self.document(scale)?.map(|(contexts, _)| contexts);
+        build(meta, program, document::edges(&self.dcg, scale).0, contexts)
+    }
+
+    /// [`Collector::profile`], and what belongs to it.
+    ///
+    /// # Errors
+    /// As for [`Collector::profile`].
+    pub fn finish(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<(Profile, Collected), CollectError> {
+        let scale = self.scale(calls);
+        let (edges, edge_shares) = document::edges(&self.dcg, scale);
+        let (contexts, context_shares) = self.document(scale)?.unzip();
+        let context_shares = context_shares.unwrap_or_default();
+        let collected = Collected { size: self.size(), sums: self.sums.errors(&self.dcg, scale), edge_shares, context_shares };
+        Ok((build(meta, program, edges, contexts)?, collected))
     }
 
     fn scale(&self, calls: Option<u64>) -> Scale {
         let (total, is_sampled) = (self.dcg.total(), self.options.weights != Weights::Exact);
+        let (all, ticks) = (self.dcg.all(), self.dcg.strata());
         match calls.filter(|_| is_sampled && total > 0.0) {
-            Some(calls) => Scale { factor: calls as f64 / total, ticks: self.dcg.strata_by_weight(), known: Known::Calls },
-            None => Scale { factor: 1.0, ticks: self.dcg.strata(), known: Known::Parts },
+            Some(calls) => Scale { factor: calls as f64 / total, all, ticks, known: Known::Calls },
+            None => Scale { factor: 1.0, all, ticks, known: Known::Parts },
         }
     }
 
-    fn document(&self, scale: Scale) -> Result<Option<profile::Contexts>, CollectError> {
-        let mut contexts = match (&self.contexts, self.options.kind) {
+    fn document(&self, scale: Scale) -> Result<Option<document::Documented>, CollectError> {
+        let (mut contexts, shares) = match (&self.contexts, self.options.kind) {
             (Contexts::None, _) => return Ok(None),
             (Contexts::Cct(cct), _) => document::forest(cct, profile::Structure::Cct, scale)?,
             (Contexts::CcMap(map), _) => document::forest(map, profile::Structure::CcMap, scale)?,
@@ -265,8 +275,17 @@ impl Collector {
         if self.options.weights == Weights::Exact {
             contexts = contexts.with_certainty(Certainty::Exact)?;
         }
-        Ok(Some(contexts))
+        Ok(Some((contexts, shares)))
     }
+}
+
+fn build(meta: Meta, program: Program, edges: Vec<DcgEdge>, contexts: Option<profile::Contexts>) -> Result<Profile, CollectError> {
+    let builder = Profile::builder(meta, program).dcg(edges);
+    let builder = match contexts {
+        Some(contexts) => builder.contexts(contexts),
+        None => builder,
+    };
+    Ok(builder.build()?)
 }
 
 /// What errors of nodes follow from, where weights have any.

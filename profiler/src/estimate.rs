@@ -17,7 +17,7 @@ pub struct Estimate {
     pub standard_error: f64,
     /// Of the total of all keys, 0 to 1.
     pub share: f64,
-    /// Standard deviation of `share`; 0 and infinite as that of `weight`.
+    /// Standard deviation of `share`: 0 if all is counted exactly, infinite if there was one stratum only.
     pub share_error: f64,
     /// Calls that were seen.
     pub samples: u64,
@@ -146,16 +146,19 @@ impl Sums {
         self.strata += other.strata;
     }
 
-    /// So many strata of which each stands for what it contributed here.
-    pub fn as_parts(&self, count: u64) -> Strata {
-        Strata { count, sum: self.sampled, squares: self.squares }
+    /// Calls that were sampled, with sums over closed strata of the square of what each contributed, of its product with what all keys contributed, and with what the stratum stands for.
+    pub fn of(sampled: f64, squares: f64, products: f64, parts: f64) -> Sums {
+        Sums { sampled, squares, products, parts, ..Sums::default() }
     }
 
     /// `all`: of all keys together.
     pub fn estimate(&self, all: &Sums, strata: &Strata) -> Estimate {
         let share = share(self.weight(), all.weight());
         let squares = rounded(self.squares - 2.0 * share * self.products + share * share * all.squares, self.squares);
-        let residuals = strata.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
+        // One stratum has its own share exactly, whatever that is.
+        let is_known = all.squares == 0.0 || strata.count > 1;
+        let of_known = || strata.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
+        let residuals = if is_known { of_known() } else { f64::INFINITY };
         Estimate {
             weight: self.weight(),
             standard_error: strata.standard_error(self.sampled, self.squares, self.parts),
@@ -205,7 +208,8 @@ mod tests {
         sums.observe(8.0, 8);
         sums.close(8.0, 8.0, 1.0);
         let once = sums.estimate(&sums, &strata(1));
-        assert_eq!((once.share, once.samples, once.standard_error), (1.0, 8, f64::INFINITY));
+        assert_eq!((once.share, once.samples), (1.0, 8));
+        assert_eq!((once.standard_error, once.share_error), (f64::INFINITY, f64::INFINITY));
         assert_eq!(once.heat(0.1, 2.0), Heat::Unknown);
         // A second stratum without a call: the share is without doubt, the weight is not.
         assert_eq!(sums.estimate(&sums, &strata(2)).heat(0.1, 2.0), Heat::Unknown);

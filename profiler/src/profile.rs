@@ -72,6 +72,13 @@ impl Profile {
         ProfileBuilder { meta, program, dcg: Vec::new(), contexts: None }
     }
 
+    /// Relative standard error of a factor that all weights have: what [`Counters::scale_error`](crate::counters::Counters::scale_error) says, and how far all weights together are from the number of calls. Calls for which no sample stands may be anybody's, and so may those be too many for which samples stand.
+    pub fn scale_error(&self) -> f64 {
+        let (told, counters) = (self.dcg_total(), &self.meta.counters);
+        let amiss = if told > 0.0 && counters.calls > 0 { (counters.calls as f64 / told - 1.0).abs() } else { 0.0 };
+        counters.scale_error().hypot(amiss)
+    }
+
     /// How it came about.
     pub fn meta(&self) -> &Meta {
         &self.meta

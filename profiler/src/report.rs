@@ -122,7 +122,7 @@ pub struct Coverage {
 impl Report {
     /// With the `most` hottest functions, edges, polymorphic sites and contexts.
     pub fn new(profile: &Profile, counters: &Counters, collected: &Collected, most: usize) -> Report {
-        let Collected { size, errors } = collected;
+        let Collected { size, sums, .. } = collected;
         let structure = |contexts: &Contexts| Structure {
             name: contexts.structure().to_string(),
             nodes: contexts.len(),
@@ -130,7 +130,7 @@ impl Report {
             dropped_calls: size.dropped.calls,
             dropped_weight: size.dropped.weight,
         };
-        let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, errors, most);
+        let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, sums, most);
         Report {
             title: profile.meta().to_string(),
             nanoseconds: 0.0,
@@ -141,11 +141,11 @@ impl Report {
             calls: profile.dcg_total(),
             edges: profile.dcg().len(),
             contexts: profile.contexts().map(structure),
-            hottest_functions: hot::functions(profile, errors, most),
-            hottest_edges: hot::edges(profile, most),
+            hottest_functions: hot::functions(profile, sums, most),
+            hottest_edges: hot::edges(profile, collected, most),
             polymorphic,
             polymorphic_sites,
-            hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, most)),
+            hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, collected, most)),
             accuracy: None,
             unseen: None,
             inlined: None,
@@ -213,9 +213,9 @@ fn known(comparison: &Comparison, of: impl Fn(&Comparison) -> f64) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::{Size, SumErrors};
+    use crate::collect::{Errors, Size, SumErrors};
     use crate::ids::{EdgeId, FuncId};
-    use crate::profile::{Certainty, DcgEdge, Labels, Meta, Seen, Structure as Kind};
+    use crate::profile::{Certainty, ContextId, ContextNode, DcgEdge, Labels, Meta, Seen, Structure as Kind};
     use crate::program::{CallSite, Edge, Function, Program};
     use crate::structures::dropped::Dropped;
     use cranelift_entity::SecondaryMap;
@@ -247,9 +247,13 @@ mod tests {
     fn report(profile: &Profile, most: usize) -> Report {
         let counters = Counters { calls: 1234, bursts_skipped: 5, ..Counters::default() };
         let size = Size { nodes: 20, bytes: 2048, dropped: Dropped { calls: 9, weight: 4.0 } };
-        let mut errors = SumErrors { functions: SecondaryMap::new(), sites: SecondaryMap::new() };
-        errors.functions[FuncId::from_u32(0)] = Some(21.5);
-        Report::new(profile, &counters, &Collected { size, errors }, most)
+        let mut sums = SumErrors::default();
+        sums.functions[FuncId::from_u32(0)] = Errors { weight: Some(21.5), share: Some(0.0) };
+        let mut edge_shares = SecondaryMap::new();
+        profile.dcg().iter().for_each(|edge| edge_shares[edge.edge] = Some(0.125));
+        let share = |(_, node): (ContextId, &ContextNode)| (node.weight > 1.0).then_some(0.25);
+        let context_shares = profile.contexts().map_or(PrimaryMap::new(), |contexts| contexts.nodes().map(share).collect());
+        Report::new(profile, &counters, &Collected { size, sums, edge_shares, context_shares }, most)
     }
 
     #[test]
@@ -259,7 +263,7 @@ mod tests {
         let [HotEdge { caller: Some(caller), line: 3, callee, calls }] = report.hottest_edges.as_slice() else {
             panic!("{:?}", report.hottest_edges)
         };
-        assert_eq!(*calls, Weighed { weight: 75.0, error: Some(18.75), share: 75.0, share_error: Some(18.75), samples: 7 });
+        assert_eq!(*calls, Weighed { weight: 75.0, error: Some(18.75), share: 75.0, share_error: Some(12.5), samples: 7 });
         assert_eq!((&*caller.name, caller), ("ma\nin", callee));
         let [hottest] = report.hottest_contexts.as_slice() else { panic!("{:?}", report.hottest_contexts) };
         assert_eq!((hottest.calls.weight, hottest.frames.len(), hottest.omitted), (6.0, 7, 0), "of equal ones the first");
@@ -281,7 +285,8 @@ mod tests {
         assert!(common > 0.4, "what makes up for counting, and more");
         assert!((edge.error.expect("known") - (75.0 * common).hypot(18.75)).abs() < 1e-9, "{edge:?}");
         assert!((context.error.expect("known") - (6.0 * common).hypot(0.75)).abs() < 1e-9, "{context:?}");
-        assert_eq!((edge.share_error, context.share_error), (Some(18.75), Some(75.0 / 7.0)));
+        // A quarter of all 100 calls, in percent of the 7 that have contexts.
+        assert_eq!((edge.share_error, context.share_error), (Some(12.5), Some(2500.0 / 7.0)));
     }
 
     #[test]
@@ -290,7 +295,7 @@ mod tests {
             let counters = Counters { calls, ..Counters::default() };
             let edge = report(&profile_of(Meta { counters, ..Meta::default() }, [25.0, 75.0], &[1.0]), 1).hottest_edges[0].calls;
             assert!((edge.error.expect("known") - (75.0f64 * 0.2).hypot(18.75)).abs() < 1e-9, "{calls}: {edge:?}");
-            assert_eq!(edge.share_error, Some(18.75));
+            assert_eq!(edge.share_error, Some(12.5));
         }
     }
 

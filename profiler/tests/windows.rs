@@ -2,7 +2,7 @@
 //!
 //! All samples of a window have one tick, since they stand and fall together: whether it met a dense phase or a sparse one.
 
-use profiler::collect::{Collector, Options, StructureKind, Weights};
+use profiler::collect::{Collected, Collector, Options, StructureKind, Weights};
 use profiler::event::Event;
 use profiler::ids::{CallSiteId, EdgeId, FuncId, ThreadId};
 use profiler::profile::{Certainty, ContextId, Label, Meta, Profile};
@@ -128,53 +128,74 @@ fn windows(toy: &Toy, phases: &[(f64, bool)], random: &mut Random) -> Vec<Sample
     }
 }
 
-fn profile(toy: &Toy, kind: StructureKind, samples: &[Sample]) -> (Profile, Collector) {
+fn profile(toy: &Toy, kind: StructureKind, samples: &[Sample]) -> (Profile, Collected) {
     let mut collector = Collector::new(Options { kind, weights: Weights::Calls, max_nodes: 1000 }).expect("good options");
     collector.learn(&toy.program).expect("a good program");
     samples.iter().for_each(|sample| collector.add(sample));
-    (collector.profile(Meta::default(), toy.program.clone(), None).expect("a good profile"), collector)
+    collector.finish(Meta::default(), toy.program.clone(), None).expect("a good profile")
 }
 
-/// Own weight and error of the node that is reached by these labels, from its own on.
-fn context(profile: &Profile, is_path: impl Fn(&[EdgeId]) -> bool) -> (f64, f64) {
+/// The node that is reached by these labels, from its own on, with its own weight and error.
+fn context(profile: &Profile, is_path: impl Fn(&[EdgeId]) -> bool) -> (ContextId, (f64, f64)) {
     let contexts = profile.contexts().expect("contexts");
     let Certainty::Sampled(seen) = contexts.certainty() else { panic!("{:?}", contexts.certainty()) };
     let label = |id: ContextId| if let Label::Edge(edge) = contexts.node(id).label { edge } else { panic!("no edge") };
     let path = |id| std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand()).map(label).collect::<Vec<_>>();
     let (id, _) = contexts.nodes().find(|&(id, _)| is_path(&path(id))).expect("it was taken");
-    (contexts.own_weights()[id], seen[id].error.expect("many windows"))
+    (id, (contexts.own_weights()[id], seen[id].error.expect("many windows")))
 }
+
+const WHAT: [&str; 9] = [
+    "edge",
+    "function",
+    "sparse edge",
+    "context",
+    "k-context",
+    "share of an edge",
+    "share of a function",
+    "share of a context",
+    "share of a k-context",
+];
 
 #[test]
 fn stated_errors_cover_the_truth_as_often_as_they_should() {
     let toy = Toy::new();
-    let mut covered = [0; 5];
+    let mut covered = [0; 9];
     for seed in 0..SEEDS {
         let mut random = Random::stream(seed, 1);
         let phases = phases(&mut random);
         let (dense, sparse) = truth(&phases);
         let samples = windows(&toy, &phases, &mut random);
-        let (profile_cct, collector) = profile(&toy, StructureKind::Cct, &samples);
-        let (profile_kccf, _) = profile(&toy, StructureKind::Kccf(NonZeroU32::MIN), &samples);
+        let (profile_cct, collected) = profile(&toy, StructureKind::Cct, &samples);
+        let (profile_kccf, collected_kccf) = profile(&toy, StructureKind::Kccf(NonZeroU32::MIN), &samples);
         let edge = |edge| {
             let found = profile_cct.dcg().iter().find(|found| found.edge == edge).expect("it was called");
             (found.weight, found.error.expect("many windows"))
         };
         let of_compute: f64 = toy.computes.iter().map(|&compute| edge(compute).0).sum();
+        let function = collected.sums.functions[toy.compute];
+        let (deep, of_deep) = context(&profile_cct, |path| path == [toy.computes[1], toy.dense, toy.runs[0], toy.start]);
+        // Of two contexts in the k-SF.
+        let (of_k, k_context) = context(&profile_kccf, |path| path == [toy.dense, toy.computes[0]]);
+        let (calls, error) = (profile_cct.dcg_total(), |error: Option<f64>| error.expect("many windows"));
+        let share = |weight: f64, share_error| (weight / calls, error(share_error));
         let estimates = [
             (edge(toy.computes[0]), dense / 2.0),
             // The two edges to it are seen together, so that their errors add up.
-            ((of_compute, collector.collected(None).errors.functions[toy.compute].expect("many windows")), dense),
+            ((of_compute, error(function.weight)), dense),
             (edge(toy.sparse), sparse),
-            (context(&profile_cct, |path| path == [toy.computes[1], toy.dense, toy.runs[0], toy.start]), dense / 4.0),
-            // Of two contexts in the k-SF.
-            (context(&profile_kccf, |path| path == [toy.dense, toy.computes[0]]), dense / 2.0),
+            (of_deep, dense / 4.0),
+            (k_context, dense / 2.0),
+            (share(edge(toy.sparse).0, collected.edge_shares[toy.sparse]), sparse / (dense + sparse)),
+            (share(of_compute, function.share), dense / (dense + sparse)),
+            (share(of_deep.0, collected.context_shares[deep]), dense / 4.0 / (dense + sparse)),
+            (share(k_context.0, collected_kccf.context_shares[of_k]), dense / 2.0 / (dense + sparse)),
         ];
         for (covered, ((weight, error), truth)) in covered.iter_mut().zip(estimates) {
             *covered += u64::from((weight - truth).abs() <= error);
         }
     }
-    for (covered, what) in covered.into_iter().zip(["edge", "function", "sparse edge", "context", "k-context"]) {
+    for (covered, what) in covered.into_iter().zip(WHAT) {
         let share = covered as f64 / SEEDS as f64;
         // 0.68; three standard deviations of what 400 runs show are 0.07.
         // Were the two edges of the function taken as independent, it would be 0.52.

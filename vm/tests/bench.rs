@@ -353,6 +353,15 @@ fn a_program_that_fails_is_left_out() {
     assert_eq!((failed.as_array().unwrap().len(), &failed[0]["name"], texts(&failed[0]["args"])), (1, &"bad".into(), vec!["9"]));
     assert!(failed[0]["error"].as_str().unwrap().contains("StackOverflowError"), "{failed}");
 
+    // Where all fail, no results of an earlier run stay behind.
+    let (code, table, errors) =
+        bench(&["--compare", "tier=baseline,opt", "--rounds", "1", "--iterations", "2", "--args", "9", &out], &[&bad]);
+    assert_eq!((code, table.as_str()), (Some(1), ""));
+    assert!(errors.contains("--repeat 2"), "{errors}");
+    let all = results.json("bench.json");
+    assert_eq!((&all["programs"], all["failed"].as_array().unwrap().len()), (&serde_json::json!([]), 1));
+    assert!(results.read("bench.md").contains(note));
+
     let ends = folder.write("ends.lang", "fun main() {\n    exit(0)\n}\n");
     let (code, table, errors) = bench(&["--compare", "tier=baseline,opt", "--rounds", "1", "--iterations", "3"], &[&ends]);
     assert_eq!((code, table.as_str()), (Some(1), ""));

@@ -4,7 +4,7 @@
 
 use super::CollectError;
 use super::follow::Follower;
-use super::spread::{Known, Scale, Squares};
+use super::spread::{Scale, Squares};
 use crate::ids::EdgeId;
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, ProfileError, Seen, Structure};
 use crate::structures::CallStructure;
@@ -15,23 +15,23 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::Packe
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-pub(super) fn edges(dcg: &Dcg, scale: Scale) -> Vec<DcgEdge> {
-    let dcg = dcg.ended();
+/// Edges that were called, the heaviest first, and the errors of their shares of all calls.
+pub(super) fn edges(dcg: &Dcg, scale: Scale) -> (Vec<DcgEdge>, SecondaryMap<EdgeId, Option<f64>>) {
+    let (dcg, mut shares) = (dcg.ended(), SecondaryMap::new());
     let edge = |(edge, _)| {
         let estimate = dcg.estimate(edge);
-        let error = match scale.known {
-            Known::Calls => estimate.share_error * dcg.total(),
-            Known::Parts => estimate.standard_error,
-        };
-        // From one tick nothing follows about the error.
-        let error = Some(error * scale.factor).filter(|error| error.is_finite());
-        DcgEdge { edge, weight: estimate.weight * scale.factor, error, samples: estimate.samples }
+        let errors = scale.errors(estimate);
+        shares[edge] = errors.share;
+        DcgEdge { edge, weight: estimate.weight * scale.factor, error: errors.weight, samples: estimate.samples }
     };
-    dcg.by_weight().into_iter().map(edge).collect()
+    (dcg.by_weight().into_iter().map(edge).collect(), shares)
 }
 
+/// Contexts, and of each the error of its share of all calls; empty where nobody has kept account.
+pub(super) type Documented = (Contexts, PrimaryMap<ContextId, Option<f64>>);
+
 /// The nodes as they are.
-pub(super) fn forest<F>(follower: &Follower<F>, structure: Structure, scale: Scale) -> Result<Contexts, ProfileError>
+pub(super) fn forest<F>(follower: &Follower<F>, structure: Structure, scale: Scale) -> Result<Documented, ProfileError>
 where
     F: Grown + CallStructure<Label = EdgeId>,
     F::Node: Hash,
@@ -39,13 +39,12 @@ where
     let (forest, spread) = (follower.structure(), follower.spread());
     let rows = forest.nodes().map(|node| (node, forest.parent(node), forest.label(node), forest.weight(node) * scale.factor));
     let contexts = contexts(structure, rows)?;
-    let Some(spread) = spread else { return Ok(contexts) };
-    let seen = forest.nodes().map(|node| scale.seen(forest.weight(node), spread.get(node)));
-    contexts.with_certainty(Certainty::Sampled(seen.collect()))
+    let Some(spread) = spread else { return Ok((contexts, PrimaryMap::new())) };
+    with_errors(contexts, forest.nodes().map(|node| (forest.weight(node), spread.get(node))), scale)
 }
 
 /// The k-CCF of a k-SF; of a smaller k if there would be more than `max_nodes` nodes, and then without errors.
-pub(super) fn inverse<F>(follower: &Follower<F>, k: NonZeroU32, max_nodes: u32, scale: Scale) -> Result<Contexts, CollectError>
+pub(super) fn inverse<F>(follower: &Follower<F>, k: NonZeroU32, max_nodes: u32, scale: Scale) -> Result<Documented, CollectError>
 where
     F: Grown + CallStructure<Label = EdgeId>,
     F::Node: Hash,
@@ -56,7 +55,7 @@ where
     let found = NonZeroU32::new(kccf.k()).unwrap_or(NonZeroU32::MIN);
     let rows = kccf.nodes().map(|node| (node, kccf.parent(node), kccf.label(node), kccf.weight(node) * scale.factor));
     let contexts = contexts(Structure::Kccf { k: Some(found) }, rows)?;
-    let Some(spread) = follower.spread().filter(|_| kccf.k() == k.get()) else { return Ok(contexts) };
+    let Some(spread) = follower.spread().filter(|_| kccf.k() == k.get()) else { return Ok((contexts, PrimaryMap::new())) };
     let mut sums: SecondaryMap<kccf::ContextId, (f64, Squares)> = SecondaryMap::new();
     for node in ksf.nodes() {
         let squares = spread.get(node);
@@ -65,8 +64,18 @@ where
             sums[place].1.add(squares);
         }
     }
-    let seen: PrimaryMap<ContextId, Seen> = kccf.nodes().map(|node| scale.seen(sums[node].0, sums[node].1)).collect();
-    Ok(contexts.with_certainty(Certainty::Sampled(seen))?)
+    Ok(with_errors(contexts, kccf.nodes().map(|node| sums[node]), scale)?)
+}
+
+/// `own`: of each node in order, what was counted of it alone.
+fn with_errors(contexts: Contexts, own: impl Iterator<Item = (f64, Squares)>, scale: Scale) -> Result<Documented, ProfileError> {
+    let (mut seen, mut shares) = (PrimaryMap::new(), PrimaryMap::new());
+    for (weight, squares) in own {
+        let errors = scale.errors_of(weight, squares);
+        seen.push(Seen { error: errors.weight, samples: squares.samples });
+        shares.push(errors.share);
+    }
+    Ok((contexts.with_certainty(Certainty::Sampled(seen))?, shares))
 }
 
 /// Which of the longest contexts a node's calls were made in.

@@ -6,8 +6,7 @@
 //! counted there is none. Nodes that the profile will make one of (those of a k-SF that end in the same k + 1 calls, for a k-CCF) are not independent of each other: what they contribute to the same tick is added before it is squared, and the
 //! difference that this makes is kept at one of them. So a sum of squares over all of them is that of the one node they become, and no node of the k-CCF needs to be known before the end.
 
-use crate::estimate::Strata;
-use crate::profile::Seen;
+use crate::estimate::{Estimate, Strata, Sums};
 use crate::sample::Sample;
 use crate::structures::forest::Forest;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -73,23 +72,36 @@ pub(super) enum Known {
 pub(super) struct Scale {
     /// What a weight is multiplied with.
     pub factor: f64,
-    /// Those that saw no call included, with what each stands for of what is known.
+    /// All calls together.
+    pub all: Sums,
+    /// Those that saw no call included, with what each stands for.
     pub ticks: Strata,
     pub known: Known,
 }
 
+/// Standard errors of a number of calls: 0 where every call was counted, `None` where unknown.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Errors {
+    /// Of the number, in calls.
+    pub weight: Option<f64>,
+    /// Of its share of all calls, which is from 0 to 1. What makes all numbers too large makes no share too large.
+    pub share: Option<f64>,
+}
+
 impl Scale {
-    /// Standard error of what has been counted with this sum. `None`: from one tick nothing follows.
-    pub fn error(self, weight: f64, squares: Squares) -> Option<f64> {
-        let parts = match self.known {
-            Known::Calls => squares.products,
-            Known::Parts => squares.parts,
+    /// From one tick nothing follows.
+    pub fn errors(self, estimate: Estimate) -> Errors {
+        let error = match self.known {
+            Known::Calls => estimate.share_error * self.all.weight(),
+            Known::Parts => estimate.standard_error,
         };
-        Some(self.ticks.standard_error(weight, squares.squares, parts) * self.factor).filter(|error| error.is_finite())
+        let known = |error: f64| Some(error).filter(|error| error.is_finite());
+        Errors { weight: known(error * self.factor), share: known(estimate.share_error) }
     }
 
-    pub fn seen(self, weight: f64, squares: Squares) -> Seen {
-        Seen { error: self.error(weight, squares), samples: squares.samples }
+    /// Of what has been counted with this sum.
+    pub fn errors_of(self, weight: f64, Squares { squares, products, parts, .. }: Squares) -> Errors {
+        self.errors(Sums::of(weight, squares, products, parts).estimate(&self.all, &self.ticks))
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! The work is done once a tick and edge, not for each call; memory: 8 bytes an edge, 32 a function and call site.
 
-use super::spread::{self, Scale};
+use super::spread::{self, Errors, Scale};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Program;
 use crate::structures::dcg::{Contribution, Dcg};
@@ -29,13 +29,13 @@ struct Squares<K: EntityRef> {
     parts: FxHashMap<K, f64>,
 }
 
-/// Standard errors of sums of edges, in calls: 0 where every call was counted, `None` where unknown.
-#[derive(Clone, Debug)]
+/// Standard errors of sums of edges.
+#[derive(Clone, Default, Debug)]
 pub struct SumErrors {
     /// Of the calls of a function.
-    pub functions: SecondaryMap<FuncId, Option<f64>>,
+    pub functions: SecondaryMap<FuncId, Errors>,
     /// Of the calls that a site makes.
-    pub sites: SecondaryMap<CallSiteId, Option<f64>>,
+    pub sites: SecondaryMap<CallSiteId, Errors>,
 }
 
 impl<K: EntityRef + Hash> Default for Squares<K> {
@@ -52,11 +52,11 @@ impl<K: EntityRef + Hash> Squares<K> {
         }
     }
 
-    fn errors(&self, weights: impl Iterator<Item = (K, f64)>, scale: Scale) -> SecondaryMap<K, Option<f64>> {
+    fn errors(&self, weights: impl Iterator<Item = (K, f64)>, scale: Scale) -> SecondaryMap<K, Errors> {
         let mut sums: SecondaryMap<K, f64> = SecondaryMap::new();
         weights.for_each(|(key, weight)| sums[key] += weight);
         let mut errors = SecondaryMap::new();
-        sums.iter().for_each(|(key, &sum)| errors[key] = scale.error(sum, self.squares[key]));
+        sums.iter().for_each(|(key, &sum)| errors[key] = scale.errors_of(sum, self.squares[key]));
         errors
     }
 }

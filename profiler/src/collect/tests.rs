@@ -326,13 +326,25 @@ proptest! {
         if ends {
             (0..3).for_each(|thread| collector.end(ThreadId::from_u32(thread)));
         }
-        let errors = collector.collected(calls).errors;
-        let last = |path: &[EdgeId]| program.edges()[path[path.len() - 1]];
-        for (function, (_, error, _)) in slow(&samples, calls, |path| Some(last(path).callee)) {
-            prop_assert!(is_close(errors.functions[function], error), "{}: {:?} {:?}", function, errors.functions[function], error);
+        let (_, Collected { sums, edge_shares, .. }) = collector.finish(Meta::default(), program.clone(), calls).expect("a good profile");
+        let last = |path: &[EdgeId]| path[path.len() - 1];
+        let callee = |path: &[EdgeId]| Some(program.edges()[last(path)].callee);
+        let site = |path: &[EdgeId]| program.edges()[last(path)].site.expand();
+        for (function, (_, error, _)) in slow(&samples, calls, callee) {
+            prop_assert!(is_close(sums.functions[function].weight, error), "{}: {:?} {:?}", function, sums.functions[function], error);
         }
-        for (site, (_, error, _)) in slow(&samples, calls, |path| last(path).site.expand()) {
-            prop_assert!(is_close(errors.sites[site], error), "{}: {:?} {:?}", site, errors.sites[site], error);
+        for (site, (_, error, _)) in slow(&samples, calls, site) {
+            prop_assert!(is_close(sums.sites[site].weight, error), "{}: {:?} {:?}", site, sums.sites[site], error);
+        }
+        // If it is known that there was one call, a share is a number.
+        for (function, (_, error, _)) in slow(&samples, Some(1), callee) {
+            prop_assert!(is_close(sums.functions[function].share, error), "{}: {:?} {:?}", function, sums.functions[function], error);
+        }
+        for (site, (_, error, _)) in slow(&samples, Some(1), site) {
+            prop_assert!(is_close(sums.sites[site].share, error), "{}: {:?} {:?}", site, sums.sites[site], error);
+        }
+        for (edge, (_, error, _)) in slow(&samples, Some(1), |path| Some(last(path))) {
+            prop_assert!(is_close(edge_shares[edge], error), "{}: {:?} {:?}", edge, edge_shares[edge], error);
         }
     }
 

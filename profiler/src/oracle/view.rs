@@ -288,7 +288,7 @@ impl ProfileView {
         let of_copy = |calls: Calls| Calls {
             weight: calls.weight * part.size,
             error: calls.error.zip(part.error).map(|(error, of_part)| (error * part.size).hypot(calls.weight * of_part)),
-            samples: calls.samples,
+            samples: calls.samples.map(|samples| (samples as f64 * part.size).round() as u64),
         };
         let calls = self.find(&local.receivers, callee);
         let is_told = part.is_known || calls.weight <= 0.0;

@@ -2,9 +2,7 @@
 //!
 //! In: a [`Profile`], errors of sums of its edges. Out: rows of a [`Report`](super::Report).
 
-use crate::collect::SumErrors;
-#[cfg(doc)]
-use crate::counters::Counters;
+use crate::collect::{Collected, Errors, SumErrors};
 use crate::diff::FunctionName;
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
@@ -20,11 +18,11 @@ const FRAMES: usize = 12;
 pub struct Weighed {
     /// In calls.
     pub weight: f64,
-    /// Standard error of the weight, `None` where unknown. What all weights have in common is part of it ([`Counters::scale_error`]).
+    /// Standard error of the weight, `None` where unknown. What all weights have in common is part of it ([`Profile::scale_error`]).
     pub error: Option<f64>,
     /// In percent of all calls.
     pub share: f64,
-    /// Standard error of the share, in percent of all calls, `None` where unknown. Taken from the weight's, without what all weights have in common: where calls were not all counted, too large for shares of nearly all of them.
+    /// Standard error of the share, in percent of all calls, `None` where unknown. Mostly smaller than the weight's: how many calls there were is no part of it.
     pub share_error: Option<f64>,
     /// Observed calls.
     pub samples: u64,
@@ -98,19 +96,22 @@ pub struct HotContext {
 /// What the errors of all rows follow from, beside their own.
 #[derive(Clone, Copy)]
 struct Whole {
+    /// Of which rows have shares.
     calls: f64,
-    /// Relative standard error of a factor that all weights have, and how far their sum is from the number of calls.
+    /// In all, of which errors are told.
+    all_calls: f64,
+    /// [`Profile::scale_error`].
     scale_error: f64,
 }
 
 impl Whole {
-    /// `error`: of the weight, if the factor were known.
-    fn part(self, weight: f64, error: Option<f64>, samples: u64) -> Weighed {
+    /// `errors`: if the factor were known.
+    fn part(self, weight: f64, errors: Errors, samples: u64) -> Weighed {
         Weighed {
             weight,
-            error: error.map(|error| error.hypot(self.scale_error * weight)),
+            error: errors.weight.map(|error| error.hypot(self.scale_error * weight)),
             share: percent(weight, self.calls),
-            share_error: error.map(|error| percent(error, self.calls)),
+            share_error: errors.share.map(|error| percent(error * self.all_calls, self.calls)),
             samples,
         }
     }
@@ -144,13 +145,13 @@ pub(super) fn functions(profile: &Profile, errors: &SumErrors, most: usize) -> V
     hottest(sums.iter().map(|(function, sum)| (function, sum.weight)).collect(), most).into_iter().map(named).collect()
 }
 
-pub(super) fn edges(profile: &Profile, most: usize) -> Vec<HotEdge> {
+pub(super) fn edges(profile: &Profile, collected: &Collected, most: usize) -> Vec<HotEdge> {
     let (program, whole) = (profile.program(), whole(profile));
     let named = |&DcgEdge { edge, weight, error, samples }: &DcgEdge| HotEdge {
         caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),
         line: program.edges()[edge].site.expand().map_or(0, |site| program.sites[site].line),
         callee: (&program.functions[program.callee(edge)]).into(),
-        calls: whole.part(weight, error, samples),
+        calls: whole.part(weight, Errors { weight: error, share: collected.edge_shares[edge] }, samples),
     };
     let edges = profile.dcg().iter().map(|edge| (edge, edge.weight)).collect();
     hottest(edges, most).into_iter().map(|(edge, _)| named(edge)).collect()
@@ -186,18 +187,21 @@ fn targets(profile: &Profile, edges: &[&DcgEdge], total: f64, most: usize) -> Ve
     hottest(edges.iter().map(|edge| (edge, edge.weight)).collect(), most).into_iter().map(|(edge, _)| named(edge)).collect()
 }
 
-pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> Vec<HotContext> {
+pub(super) fn contexts(profile: &Profile, contexts: &Contexts, collected: &Collected, most: usize) -> Vec<HotContext> {
     let (own, whole) = (contexts.own_weights(), Whole { calls: contexts.total(), ..whole(profile) });
     let nodes = contexts.nodes().map(|(id, _)| (id, own[id])).collect();
     let named = |(id, weight): (ContextId, f64)| {
         let (frames, omitted) = frames(profile, contexts, id);
-        let Seen { error, samples } = match contexts.certainty() {
-            Certainty::Unknown => Seen::default(),
+        let (errors, samples) = match contexts.certainty() {
+            Certainty::Unknown => (Errors::default(), 0),
             // Each call counts 1.
-            Certainty::Exact => Seen { error: Some(0.0), samples: weight.round() as u64 },
-            Certainty::Sampled(seen) => seen[id],
+            Certainty::Exact => (Errors { weight: Some(0.0), share: Some(0.0) }, weight.round() as u64),
+            Certainty::Sampled(seen) => {
+                let Seen { error, samples } = seen[id];
+                (Errors { weight: error, share: collected.context_shares.get(id).copied().flatten() }, samples)
+            }
         };
-        HotContext { frames, omitted, calls: whole.part(weight, error, samples) }
+        HotContext { frames, omitted, calls: whole.part(weight, errors, samples) }
     };
     hottest(nodes, most).into_iter().map(named).collect()
 }
@@ -215,10 +219,8 @@ fn frames(profile: &Profile, contexts: &Contexts, id: ContextId) -> (Vec<Functio
 }
 
 fn whole(profile: &Profile) -> Whole {
-    let (calls, counters) = (profile.dcg_total(), &profile.meta().counters);
-    // Calls for which no sample stands may be anybody's, and so may those be too many for which samples stand.
-    let amiss = if calls > 0.0 && counters.calls > 0 { (counters.calls as f64 / calls - 1.0).abs() } else { 0.0 };
-    Whole { calls, scale_error: counters.scale_error().hypot(amiss) }
+    let calls = profile.dcg_total();
+    Whole { calls, all_calls: calls, scale_error: profile.scale_error() }
 }
 
 /// Edges with calls.

@@ -188,7 +188,7 @@ impl Dcg {
     }
 
     /// The total, open ticks included.
-    fn all(&self) -> Sums {
+    pub(crate) fn all(&self) -> Sums {
         let mut all = self.total;
         self.open.values().for_each(|open| all.close(open.total, open.total, open.stands_for));
         all
@@ -199,11 +199,6 @@ impl Dcg {
         let mut strata = self.closed_ticks;
         self.open.values().for_each(|open| strata.add(open.stands_for));
         strata
-    }
-
-    /// As [`Dcg::strata`], if each stands for all that it contributes.
-    pub(crate) fn strata_by_weight(&self) -> Strata {
-        self.all().as_parts(self.ticks())
     }
 
     /// How many ticks there were, those that saw no call included.

@@ -152,6 +152,10 @@ fn stability_needs_numbers_of_samples() {
     assert_eq!(stability(&*policy, &facts, &unseen, 10, 1), Some(1.0), "three samples of 10,000 would not be enough");
     let little = Seen { total_samples: Some(500), ..unseen };
     assert_eq!(stability(&*policy, &facts, &little, 10, 1), None, "three of 500 would be");
+    let nothing = Seen { total: 0.0, total_samples: Some(0), ..unseen };
+    assert_eq!(stability(&*policy, &facts, &nothing, 10, 1), None);
+    let of = |seen| flip_margin(&*policy, &facts, &seen).expect("flips").share;
+    assert!((of(nothing) - of(unseen)).abs() < 1e-9, "decisions are about shares");
     assert_eq!(stability(&*policy, &facts, &Seen { error: Some(0.0), ..little }, 10, 1), Some(1.0), "counted");
 }
 
@@ -164,7 +168,6 @@ fn margins_are_told_in_standard_errors() {
     assert_eq!(errors(Some(0.0)), Some(f64::INFINITY));
     assert_eq!(errors(None), None);
     assert!(flip_margin(&*policy, &CallSiteFacts { callee_size: 3, ..facts }, &seen).is_none(), "tiny at any share");
-    assert!(flip_margin(&*policy, &facts, &Seen { total: 0.0, ..seen }).is_none());
 }
 
 #[test]

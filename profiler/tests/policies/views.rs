@@ -202,8 +202,12 @@ fn what_came_in_with_a_call_that_never_runs_never_runs() {
     let calls: &[(&[usize], usize, f64)] =
         &[(&[], 0, 0.0), (&[0], 1, 1_000.0), (&[1], 1, 1_000.0), (&[1, 2], 2, 500.0), (&[1, 2, 3], 3, 500.0)];
     let view = view(&by_hand(&[0, 0, 1, 2], 4, calls).1);
-    let weight = |first: usize| view.look(&[site(first), site(2)], site(3), func(3), Weighting::Contexts).weight;
-    assert_eq!((weight(0), weight(1)), (0.0, 500.0));
+    let of = |first: usize, weighting| {
+        let seen = view.look(&[site(first), site(2)], site(3), func(3), weighting);
+        (seen.weight, seen.samples, seen.site_samples)
+    };
+    assert_eq!([0, 1].map(|first| of(first, Weighting::Contexts)), [(0.0, Some(0), Some(0)), (500.0, Some(50), Some(50))]);
+    assert_eq!([0, 1].map(|first| of(first, Weighting::Edges)), [(250.0, Some(25), Some(25)); 2]);
 }
 
 /// As when a call came in by its size alone, in a loop that has run since before the profile was begun.

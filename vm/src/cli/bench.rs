@@ -67,11 +67,9 @@ fn bench(args: &BenchArgs) -> Result<u8, String> {
         }
     }
     let code = if failed.is_empty() { 0 } else { FAILED };
-    if results.is_empty() {
-        return Ok(code);
-    }
+    let has_results = !results.is_empty();
     let report = Report::new(&setup, results, failed);
-    let printed = text::print(&table::text(&report));
+    let printed = if has_results { text::print(&table::text(&report)) } else { code };
     if let Some(folder) = &args.out {
         write(folder, &report)?;
     }

@@ -297,8 +297,8 @@ impl Session {
         let program = name.file_stem().unwrap_or_default().to_string_lossy().into();
         let meta = Meta { program, parameters, clock, duration, ..described };
         let calls = counters.counted_calls();
-        let profile = ledger.collector.profile(meta, ledger.program.clone(), calls).map_err(|error| error.to_string())?;
-        let mut report = Report::new(&profile, &counters, &ledger.collector.collected(calls), top);
+        let (profile, collected) = ledger.collector.finish(meta, ledger.program.clone(), calls).map_err(|error| error.to_string())?;
+        let mut report = Report::new(&profile, &counters, &collected, top);
         report.nanoseconds = elapsed.as_nanos() as f64;
         // The interpreter tells a replay of each event, which nobody takes the time of.
         if tier.has_machine_code() {

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use profiler::oracle::{Kind, Oracle, ProfileView};
 use profiler::plan::{self, Plan, PlanOracle};
 use profiler::profile::Profile;
-use profiler::program::Program;
+use profiler::program::{CallSite, Program};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl Policy {
 
 /// What policies ask of a profile. `warn`: where it has nothing to say to them.
 pub fn view(profile: &Profile, program: &Program, warn: bool) -> ProfileView {
-    if warn && knows_no_lines(profile) {
+    if warn && knows_no_lines(profile, program) {
         text::complain(&format!("warning: {NO_LINES}\n"));
         text::complain("hint: folded stacks have none; keep profiles for --inline as .json\n");
     }
@@ -120,9 +120,11 @@ pub fn view(profile: &Profile, program: &Program, warn: bool) -> ProfileView {
 /// What there is to say of a profile that [`knows_no_lines`].
 pub const NO_LINES: &str = "the earlier profile knows no lines, by which call sites are found again: it says nothing of what to inline";
 
-pub fn knows_no_lines(profile: &Profile) -> bool {
+/// Though there are lines to know in the program as it is now.
+pub fn knows_no_lines(profile: &Profile, program: &Program) -> bool {
+    let has_line = |site: &CallSite| site.line > 0;
     let sites = &profile.program().sites;
-    !sites.is_empty() && sites.values().all(|site| site.line == 0)
+    !sites.is_empty() && !sites.values().any(has_line) && program.sites.values().any(has_line)
 }
 
 pub fn read_plan(path: &Path) -> Result<Plan, String> {

@@ -221,8 +221,8 @@ impl Run {
         let described = collect::describe(&self.options.parameters, self.options.seed, &summary.counters);
         let meta = Meta { program: name.into(), clock, duration, ..described };
         let program = source.reader.program().clone();
-        let profile = self.collector.profile(meta, program, summary.counters.counted_calls()).map_err(|error| error.to_string())?;
-        let collected = self.collector.collected(summary.counters.counted_calls());
+        let calls = summary.counters.counted_calls();
+        let (profile, collected) = self.collector.finish(meta, program, calls).map_err(|error| error.to_string())?;
         Ok(Measured { profile, summary, collected })
     }
 }

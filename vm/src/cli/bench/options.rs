@@ -247,7 +247,7 @@ pub fn parse_passes(text: &str) -> Result<String, jit::opt::UnknownPass> {
 
 fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end().trim_end_matches('%').trim_end().parse().ok().filter(|&percent: &f64| percent > 0.0 && percent <= 1000.0);
-    number.ok_or_else(|| "a number of percent above 0 is needed, such as 1%".into())
+    number.ok_or_else(|| "a number of percent above 0 and up to 1000 is needed, such as 1%".into())
 }
 
 fn parse_slices(text: &str) -> Result<Duration, String> {

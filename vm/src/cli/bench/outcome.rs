@@ -246,7 +246,7 @@ fn median(samples: &[Sample], of: impl Fn(&Sample) -> Option<f64>) -> Option<f64
 }
 
 impl Report {
-    /// There is a program.
+    /// There may be no program that could be measured.
     pub fn new(setup: &Setup, programs: Vec<ProgramResult>, failed: Vec<Failure>) -> Report {
         let counted = |value: &ValueResult| value.instructions.is_some() || value.l1i_misses.is_some();
         Report {
@@ -280,15 +280,16 @@ impl Report {
             |program: &ProgramResult, name: &str| size(program.values.iter().find(|value| value.value == name)?).filter(|&size| size > 0.0);
         let log = |program| Some((of(program, value)? / of(program, &self.baseline)?).ln());
         let logs: Option<Vec<f64>> = self.programs.iter().map(log).collect();
-        logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        logs.filter(|logs| !logs.is_empty()).map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 }
 
 /// Only over all programs that could be measured: a mean over others would compare different things.
 fn means(setup: &Setup, programs: &[ProgramResult]) -> Vec<Mean> {
     let mut means = Vec::new();
+    let Some(first) = programs.first() else { return means };
     for value in setup.others() {
-        for &TimeResult { phase, time, .. } in &programs[0].values[value].times {
+        for &TimeResult { phase, time, .. } in &first.values[value].times {
             let speedup = |program: &ProgramResult| program.values[value].time(phase, time)?.speedup.map(|speedup| speedup.ratio);
             let ratios: Option<Vec<Ratio>> = programs.iter().map(speedup).collect();
             let Some(ratio) = ratios.and_then(|ratios| Ratio::mean(&ratios)) else { continue };

@@ -84,7 +84,7 @@ impl<'a> Runner<'a> {
         command.arg("run").args(&flags).arg("--repeat").arg(self.setup.iterations.to_string());
         command.arg(&program.file).arg("--").args(&program.args);
         let run = process::run(&mut command).map_err(|e| self.cannot_start(&e))?;
-        let words = words(program, &flags);
+        let words = self.words(program, &flags);
         check(&run, &format!("{} with a profiler", program.name), &format!("hint: the run was {words}"))?;
         self.profile = Some(profile);
         Ok(Some(run.stdout))
@@ -166,12 +166,20 @@ impl<'a> Runner<'a> {
         format!("cannot run {}: {error}", self.vm.display())
     }
 
+    /// The command line of a run.
+    fn words(&self, program: &Program, flags: &[String]) -> String {
+        let repeat =
+            Some(self.setup.iterations.get()).filter(|&times| times > 1).map_or(String::new(), |times| format!(" --repeat {times}"));
+        let dashes = if program.args.is_empty() { "" } else { " -- " };
+        format!("vm run {}{repeat} {}{dashes}{}", flags.join(" "), program.file.display(), program.args.join(" "))
+    }
+
     fn finish(&self, program: &Program, value: usize, flags: &[String], run: &Run) -> Result<RunStats, String> {
         let comparison = &self.setup.comparison;
         let under = format!("{} with {}={}", program.name, comparison.axis.name(), comparison.values[value]);
         let profiled =
             if self.setup.asks_profile(value) { format!("; the profile is of vm run {}", PROFILED.join(" ")) } else { String::new() };
-        let hint = format!("hint: the run was {}{profiled}", words(program, flags));
+        let hint = format!("hint: the run was {}{profiled}", self.words(program, flags));
         check(run, &under, &hint)?;
         self.tell_warnings(&under, run);
         let stats = RunStats::read(&self.stats(value))?;
@@ -202,12 +210,6 @@ impl<'a> Runner<'a> {
 /// In seconds. A clock that did not advance has measured nothing: of 0 there is no ratio.
 fn measured(time: Duration) -> Option<f64> {
     (!time.is_zero()).then_some(time.as_secs_f64())
-}
-
-/// The command line of a run.
-fn words(program: &Program, flags: &[String]) -> String {
-    let dashes = if program.args.is_empty() { "" } else { " -- " };
-    format!("vm run {} {}{dashes}{}", flags.join(" "), program.file.display(), program.args.join(" "))
 }
 
 /// Shows what a run says that did not end with 0.

@@ -8,9 +8,9 @@ use super::model::ProfileLine;
 use crate::cli::args::OptArgs;
 use crate::cli::args::{RunArgs, TierArg};
 use crate::cli::live::{self, LiveArgs};
-use crate::cli::policy;
 use crate::cli::run::{Refused, Shown, execute};
 use crate::cli::sampling::ModeArg;
+use crate::cli::{notes, policy};
 use crate::runtime::End;
 use profiler::oracle::ProfileView;
 use profiler::profile::Profile;
@@ -41,7 +41,7 @@ impl Profiles {
                 let earlier = live::earlier(path, || program.clone(), true)?;
                 // An explanation is read without the terminal that it was made in.
                 notes.extend(live::staleness(path, &earlier, program));
-                notes.extend(policy::knows_no_lines(&earlier).then(|| policy::NO_LINES.into()));
+                notes.extend(policy::knows_no_lines(&earlier, program).then(|| policy::NO_LINES.into()));
                 earlier
             }
             None => made(args, &mut notes)?,
@@ -51,7 +51,7 @@ impl Profiles {
         {
             return Err(Refused::Shown);
         }
-        let view = policy::view(&profile, program, true);
+        let view = policy::view(&profile, program, args.live.profile_in.is_some());
         let total = view.total();
         let line = ProfileLine { description: profile.meta().to_string(), calls: total.weight, samples: total.samples };
         if total.weight <= 0.0 {
@@ -59,7 +59,8 @@ impl Profiles {
         }
         let exhaustive = args.check.then(|| exhaustive(args, &mut notes)).transpose()?;
         let exhaustive = exhaustive.map(|profile| ProfileView::new(&profile, program));
-        let scale_error = profile.meta().counters.scale_error();
+        let scale_error = profile.scale_error();
+        notes.extend(notes::unsampled(&profile.meta().counters, total.weight));
         Ok(Profiles { view: Arc::new(view), exhaustive, scale_error, line: Some(line), notes })
     }
 }
