@@ -152,8 +152,8 @@ const EXACT_MAIN: &str = "\
         .
       .
     .
-    21 > spawn<Int> thread.lang:28
-      29 > Thread<Int>.init thread.lang:14
+    21 > spawn<Int> thread.lang:29
+      30 > Thread<Int>.init thread.lang:14
       .
     .
     22 > Thread<Int>.join thread.lang:20
@@ -164,8 +164,8 @@ const EXACT_MAIN: &str = "\
 
 const EXACT_THREAD: &str = "\
 - > <thread> :0
-  0 > closure thread.lang:30
-    32 > closure :21
+  0 > closure thread.lang:31
+    33 > closure :21
       21 > careful :12
         13 > down :8
           10 > down :8
