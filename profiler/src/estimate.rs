@@ -17,7 +17,7 @@ pub struct Estimate {
     pub standard_error: f64,
     /// Of the total of all keys, 0 to 1.
     pub share: f64,
-    /// Standard deviation of `share`: 0 if all is counted exactly, infinite if there was one stratum only.
+    /// Standard deviation of `share`: 0 if all is counted exactly, infinite if there was one stratum with calls only.
     pub share_error: f64,
     /// Calls that were seen.
     pub samples: u64,
@@ -155,9 +155,10 @@ impl Sums {
     pub fn estimate(&self, all: &Sums, strata: &Strata) -> Estimate {
         let share = share(self.weight(), all.weight());
         let squares = rounded(self.squares - 2.0 * share * self.products + share * share * all.squares, self.squares);
-        // One stratum has its own share exactly, whatever that is.
-        let is_known = all.squares == 0.0 || strata.count > 1;
-        let of_known = || strata.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
+        // Those without a call say nothing of shares, and one alone has its own share exactly, whatever that is.
+        let telling = Strata { count: all.strata, ..*strata };
+        let is_known = all.squares == 0.0 || telling.count > 1;
+        let of_known = || telling.standard_error(self.sampled - share * all.sampled, squares, self.parts - share * all.parts);
         let residuals = if is_known { of_known() } else { f64::INFINITY };
         Estimate {
             weight: self.weight(),
@@ -211,8 +212,10 @@ mod tests {
         assert_eq!((once.share, once.samples), (1.0, 8));
         assert_eq!((once.standard_error, once.share_error), (f64::INFINITY, f64::INFINITY));
         assert_eq!(once.heat(0.1, 2.0), Heat::Unknown);
-        // A second stratum without a call: the share is without doubt, the weight is not.
-        assert_eq!(sums.estimate(&sums, &strata(2)).heat(0.1, 2.0), Heat::Unknown);
+        // A second stratum without a call says something of the weight, and nothing of the share.
+        let twice = sums.estimate(&sums, &strata(2));
+        assert!(twice.standard_error.is_finite() && twice.share_error.is_infinite(), "{twice:?}");
+        assert_eq!(twice.heat(0.1, 2.0), Heat::Unknown);
         let mut exact = Sums::default();
         exact.count(8.0);
         assert_eq!(exact.estimate(&exact, &strata(0)).heat(0.1, 2.0), Heat::Hot);

@@ -1,7 +1,7 @@
 //! Code that nobody calls any more: found by arming entries, as HotSpot finds cold methods by arming their entry barriers, and given up.
 //!
 //! In: functions with optimized code, loops with code of their own. Out: whether a function was called since it was armed; code that is retired. The program pays for the first call after arming, which goes through the compiler's
-//! thunk (some hundred nanoseconds), and for nothing else. Calls of a thread that is leaving its code ([`ThreadContext::leaving`]) do not count, and each of them goes through the thunk.
+//! thunk (some hundred nanoseconds), and for each one of a thread that is leaving its code ([`ThreadContext::leaving`]), which does not count.
 //! Invariant: giving up changes what is fast, not what runs: calls find code of the first level, or compile it, as a first call does.
 
 use super::api::{Level, VersionInfo};

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Of code that checks the stack's limit itself, in bytes.
+/// Of code that checks the stack's limit itself, or has a small frame by its number of values, in bytes.
 const ANY_FRAME: u32 = u32::MAX;
 
 /// Shared by all threads of the program.
@@ -88,7 +88,7 @@ pub(super) struct Twins {
     func: FuncId,
     pub plain: Option<VersionInfo>,
     pub counted: Option<VersionInfo>,
-    /// Calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]).
+    /// Calls that would go to `plain` come to [`Engine::called`] ([`Engine::arm`]).
     pub is_armed: bool,
     /// All calls do ([`Engine::was_called`]).
     pub is_watched: bool,
@@ -190,7 +190,7 @@ impl Engine {
         found.or_else(|| versions.limit_exceeded(func).cloned().map(Err))
     }
 
-    /// As [`Engine::compile`], for a call of the program. From code that the thread may be about to leave it does not lead to armed code again: such calls are made behind each window, and do not say that the code is worth its place.
+    /// As [`Engine::compile`], for a call of the program. From code that the thread may be about to leave it does not lead to armed code again: behind each window, and where a loop has got code, such calls are made, and they do not say that the code is worth its place.
     ///
     /// # Errors
     /// As for [`Engine::compile`].

@@ -120,7 +120,7 @@ fn a_yield_at_entry_is_no_overflow() {
     });
 }
 
-/// What calls no compiled code checks no stack, unless entries are sampled or its frame may be large.
+/// What calls no compiled code checks no stack, unless it is not optimized, counts, or its frame may be large.
 #[test]
 fn small_leaves_are_no_yield_points() {
     let text = |size: usize| {
@@ -131,18 +131,19 @@ fn small_leaves_are_no_yield_points() {
         )
     };
     // `clock_nanos` asks for one.
-    let yields = |size: usize, profiling: Profiling, yield_in_leaves: bool| {
-        let config = Config { profiling, ..Config::default() };
+    let yields = |size: usize, optimize: bool, profiling: Profiling, yield_in_leaves: bool| {
+        let config = Config { optimize, profiling, ..Config::default() };
         let program = Program::adjusted(parse(&text(size)), config, |options| options.yield_in_leaves = yield_in_leaves);
         let mut thread = Thread::new(&program, config);
         thread.ctx.calls_left = i64::MAX;
         assert_eq!(thread.native(program.func("f"), &[3]), Outcome::Value(3 * (size as u64 + 1)));
         thread.yields
     };
-    assert_eq!(yields(10, Profiling::Off, false), 0);
-    assert_eq!(yields(10, Profiling::Off, true), 1);
-    assert_eq!(yields(2000, Profiling::Off, false), 1);
-    assert_eq!(yields(10, Profiling::Calls, false), 1);
+    assert_eq!(yields(10, true, Profiling::Off, false), 0);
+    assert_eq!(yields(10, true, Profiling::Off, true), 1);
+    assert_eq!(yields(2000, true, Profiling::Off, false), 1);
+    assert_eq!(yields(10, true, Profiling::Calls, false), 1);
+    assert_eq!(yields(10, false, Profiling::Off, false), 1, "what ticks meet tells what to optimize");
 }
 
 /// Frames so large that their probes run into the guard page before the check at the entry can see them.

@@ -129,6 +129,9 @@ fn slow<K: Ord>(samples: &[Sample], calls: Option<u64>, key: impl Fn(&[EdgeId]) 
     samples.iter().for_each(|it| *totals.entry((it.thread, it.tick)).or_default() += counted(it).len() as f64 * it.weight);
     let total: f64 = totals.values().sum();
     let factor = calls.filter(|_| total > 0.0).map_or(1.0, |calls| calls as f64 / total);
+    // Of whose calls those are that were made, a tick without a call says nothing.
+    let tells = |sum: &f64| calls.is_none() || total == 0.0 || *sum > 0.0;
+    let n = totals.values().filter(|sum| tells(sum)).count() as f64;
     if calls.is_some() && total > 0.0 {
         stand_for = totals;
     }
@@ -141,7 +144,6 @@ fn slow<K: Ord>(samples: &[Sample], calls: Option<u64>, key: impl Fn(&[EdgeId]) 
             *seen.entry(of_all).or_default() += 1;
         }
     }
-    let n = ticks.len() as f64;
     let estimate = |(key, samples)| {
         let parts: Vec<f64> = ticks.values().map(|tick| tick.get(&key).copied().unwrap_or(0.0)).collect();
         let weight: f64 = parts.iter().sum();

@@ -53,8 +53,10 @@ impl Seen {
 
     /// As it would be if the call had this share of all calls, and other calls from the site went on as they are.
     pub fn with_share(self, share: f64) -> Seen {
-        let weight = share * self.total;
-        Seen { weight, site_weight: (self.site_weight - self.weight).max(0.0) + weight, ..self }
+        // Of no calls nothing has a share, but decisions go by shares and not by how many calls these are of.
+        let total = if self.total > 0.0 { self.total } else { 1.0 };
+        let weight = share * total;
+        Seen { weight, site_weight: (self.site_weight - self.weight).max(0.0) + weight, total, ..self }
     }
 }
 

@@ -6,7 +6,6 @@
 use super::policy::Policy;
 use super::view::ProfileView;
 use super::{CallSiteFacts, Seen, Verdict};
-use crate::estimate::share;
 use crate::samplers::Random;
 
 /// Where a decision flips.
@@ -20,8 +19,6 @@ pub struct FlipMargin {
 
 /// The share at which the decision would flip, to the last bit; `None` if it is the same for all shares from 0 to 1.
 pub fn flip_margin(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen) -> Option<FlipMargin> {
-    // Of no calls nothing has a share, but decisions go by shares and not by how many calls these are of.
-    let seen = Seen { total: if seen.total > 0.0 { seen.total } else { 1.0 }, ..*seen };
     let is_inlined = |share: f64| policy.judge(facts, &seen.with_share(share)).verdict.is_inlined();
     if is_inlined(0.0) || !is_inlined(1.0) {
         return None;
@@ -52,11 +49,8 @@ pub fn stability(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, re
     }
     let (own, site, all) = (seen.samples?, seen.site_samples?, seen.total_samples?);
     let verdict = policy.judge(facts, seen).verdict.is_inlined();
-    if all == 0 {
-        return None;
-    }
     if own == 0 {
-        let most = seen.with_share(share(UNSEEN_AT_MOST, all as f64).min(1.0));
+        let most = seen.with_share((UNSEEN_AT_MOST / all as f64).min(1.0));
         return (policy.judge(facts, &most).verdict.is_inlined() == verdict).then_some(1.0);
     }
     let independent = match seen.error {

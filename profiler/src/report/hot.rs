@@ -1,6 +1,6 @@
 //! What is hot: functions, edges, call sites with several callees, contexts, each by weight.
 //!
-//! In: a [`Profile`], errors of sums of its edges. Out: rows of a [`Report`](super::Report).
+//! In: a [`Profile`], errors of shares and of sums of its edges. Out: rows of a [`Report`](super::Report).
 
 use crate::collect::{Collected, Errors, SumErrors};
 use crate::diff::FunctionName;

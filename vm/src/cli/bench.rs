@@ -69,7 +69,7 @@ fn bench(args: &BenchArgs) -> Result<u8, String> {
     let code = if failed.is_empty() { 0 } else { FAILED };
     let has_results = !results.is_empty();
     let report = Report::new(&setup, results, failed);
-    let printed = if has_results { text::print(&table::text(&report)) } else { code };
+    let printed = if has_results { text::print(&table::text(&report)) } else { 0 };
     if let Some(folder) = &args.out {
         write(folder, &report)?;
     }

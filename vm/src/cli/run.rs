@@ -355,8 +355,8 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             Counting::Inlined => Profiling::Inlined,
         },
         profile_optimized: counting != Counting::Beside,
-        // Samples of such calls would be missing where they are taken of code that does not count, and so would be points at which optimization is forced.
-        yield_in_leaves: !matches!(counting, Counting::Off | Counting::Beside) || args.adapt_stress.is_some(),
+        // Where optimization is forced, the more points to do so the better.
+        yield_in_leaves: args.adapt_stress.is_some(),
         osr: match args.tier {
             _ if args.osr_stress => Osr::Always(leave_loop),
             TierArg::Adaptive => Osr::Installed,

@@ -23,7 +23,7 @@ mod sites;
 
 pub use sites::{Site, Sites};
 
-use super::api::{Addresses, Options, Osr, Profiling};
+use super::api::{Addresses, Level, Options, Osr, Profiling};
 use super::cells::EntryCells;
 use super::osr::OsrCells;
 use super::stubs::Stub;
@@ -115,6 +115,7 @@ struct Translator<'a, 'b> {
     signatures: HashMap<SigKey, SigRef>,
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
+    checks_stack: bool,
 }
 
 fn clif_type(ty: Ty) -> Type {
@@ -136,6 +137,7 @@ fn signature(params: &[TypeDesc], ret: Option<TypeDesc>) -> Signature {
 /// Translates a version of the function `id` into the empty `clif`.
 pub fn translate(
     env: Env<'_>,
+    level: Level,
     id: ir::FuncId,
     source: &Function,
     clif: &mut cranelift_codegen::ir::Function,
@@ -173,6 +175,7 @@ pub fn translate(
         callees: HashMap::new(),
         signatures: HashMap::new(),
         exits,
+        checks_stack: checks_stack(&env, level, source, &order),
     };
     t.function(&order);
     t.b.seal_all_blocks();
@@ -180,18 +183,14 @@ pub fn translate(
     t.sites
 }
 
-/// Values of a function that is sure to need but a small part of the reserve below the stack's limit: each has a slot of 8 bytes or, of a machine register, 16 for itself and as much again where the collector may run.
+/// Values of a function that needs but a small part of the reserve below the stack's limit: each may have a slot of 16 bytes, one of 8 where the collector may run, and as much again for what is computed on the way to it.
 const LEAF_VALUES: usize = 1000;
 
-/// Whether the function calls no compiled code and has a small frame: one such frame fits below the stack's limit, and it returns, or comes to a loop's poll, soon.
-fn is_small_leaf(source: &Function, order: &[ir::Block]) -> bool {
-    let is_call = |op: &Op| matches!(op, Op::Call { .. } | Op::CallVirtual { .. });
-    let calls = |&block: &ir::Block| {
-        let block = &source.blocks[block];
-        let tries = matches!(&block.terminator, Some(Terminator::Try { op, .. }) if is_call(op));
-        tries || block.insts.iter().any(|&inst| is_call(&source.insts[inst].op))
-    };
-    source.values.len() <= LEAF_VALUES && !order.iter().any(calls)
+/// Whether the entry is a yield point, which checks the stack. A function that calls no compiled code has the last frame, which fits below the stack's limit if it is small, and it returns, or comes to a loop's poll, soon. Code of the first level
+/// has the check all the same: ticks that it notices are what says that it is worth optimizing.
+fn checks_stack(env: &Env<'_>, level: Level, source: &Function, order: &[ir::Block]) -> bool {
+    let is_watched = level == Level::Baseline || env.profiling != Profiling::Off || env.options.yield_in_leaves;
+    source.start == Start::Call && (is_watched || source.values.len() > LEAF_VALUES || source.has_calls(order.iter()))
 }
 
 /// Whether a trace may name the operation's position.
@@ -224,11 +223,10 @@ impl<'a> Translator<'a, '_> {
             }
         }
         if self.source.start == Start::Call {
-            let counts = self.env.profiling != Profiling::Off;
-            if counts || self.env.options.yield_in_leaves || !is_small_leaf(self.source, order) {
+            if self.checks_stack {
                 self.check_stack();
             }
-            if counts {
+            if self.env.profiling != Profiling::Off {
                 self.count_call(SiteKind::Entry);
             }
         }
@@ -372,7 +370,7 @@ impl<'a> Translator<'a, '_> {
         self.b.switch_to_block(block);
     }
 
-    /// At the function's entry: is there stack, does anybody ask for attention? What calls no compiled code does without ([`is_small_leaf`]).
+    /// At the function's entry: is there stack, does anybody ask for attention? Some do without ([`checks_stack`]).
     fn check_stack(&mut self) {
         self.mark(SiteKind::Entry);
         let sp = self.b.ins().get_stack_pointer(types::I64);

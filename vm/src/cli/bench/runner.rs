@@ -166,10 +166,16 @@ impl<'a> Runner<'a> {
         format!("cannot run {}: {error}", self.vm.display())
     }
 
+    fn repeat(&self) -> String {
+        match self.setup.iterations.get() {
+            1 => String::new(),
+            times => format!(" --repeat {times}"),
+        }
+    }
+
     /// The command line of a run.
     fn words(&self, program: &Program, flags: &[String]) -> String {
-        let repeat =
-            Some(self.setup.iterations.get()).filter(|&times| times > 1).map_or(String::new(), |times| format!(" --repeat {times}"));
+        let repeat = self.repeat();
         let dashes = if program.args.is_empty() { "" } else { " -- " };
         format!("vm run {}{repeat} {}{dashes}{}", flags.join(" "), program.file.display(), program.args.join(" "))
     }
@@ -177,8 +183,11 @@ impl<'a> Runner<'a> {
     fn finish(&self, program: &Program, value: usize, flags: &[String], run: &Run) -> Result<RunStats, String> {
         let comparison = &self.setup.comparison;
         let under = format!("{} with {}={}", program.name, comparison.axis.name(), comparison.values[value]);
-        let profiled =
-            if self.setup.asks_profile(value) { format!("; the profile is of vm run {}", PROFILED.join(" ")) } else { String::new() };
+        let profiled = if self.setup.asks_profile(value) {
+            format!("; the profile is of vm run {}{}", PROFILED.join(" "), self.repeat())
+        } else {
+            String::new()
+        };
         let hint = format!("hint: the run was {}{profiled}", self.words(program, flags));
         check(run, &under, &hint)?;
         self.tell_warnings(&under, run);

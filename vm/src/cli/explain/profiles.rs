@@ -51,7 +51,7 @@ impl Profiles {
         {
             return Err(Refused::Shown);
         }
-        let view = policy::view(&profile, program, args.live.profile_in.is_some());
+        let view = policy::view(&profile, program, true);
         let total = view.total();
         let line = ProfileLine { description: profile.meta().to_string(), calls: total.weight, samples: total.samples };
         if total.weight <= 0.0 {

@@ -45,6 +45,7 @@ impl Thread {
         // SAFETY: on the thread itself, outside compiled code.
         let leaving = unsafe { &mut (*self.context()).leaving };
         *leaving = (*leaving).max(yield_points);
+        self.poison();
     }
 
     /// It runs code that counts only for a moment: that says nothing of what is worth compiling.
