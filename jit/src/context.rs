@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 
 #[repr(C)]
 pub struct ThreadContext {
-    /// Lowest stack address compiled code may use, compared in each prologue but those of small leaves. `u64::MAX` ("poisoned") makes the next such prologue take the slow path: a yield.
+    /// Lowest stack address compiled code may use, compared in every prologue. `u64::MAX` ("poisoned") makes the next prologue take the slow path: a yield.
     pub stack_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,

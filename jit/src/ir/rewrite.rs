@@ -3,7 +3,7 @@
 //! Invariant: after [`renumber`] blocks, instructions and values are numbered densely in layout order, as the text form wants them; nothing unreachable may stand in the layout then.
 
 use super::entities::*;
-use super::inst::{Op, Terminator};
+use super::inst::Op;
 use super::module::{BlockData, Function, InstData};
 use super::types::Ty;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
@@ -118,16 +118,6 @@ impl Function {
     /// Puts the blocks in reverse post-order; drops those that cannot be reached.
     pub fn sort_layout(&mut self) {
         self.layout = self.reverse_postorder();
-    }
-
-    /// Whether compiled code is called in one of these blocks.
-    pub fn has_calls<'a>(&self, mut blocks: impl Iterator<Item = &'a Block>) -> bool {
-        let is_call = |op: &Op| matches!(op, Op::Call { .. } | Op::CallVirtual { .. });
-        blocks.any(|&block| {
-            let block = &self.blocks[block];
-            let in_try = matches!(&block.terminator, Some(Terminator::Try { op, .. }) if is_call(op));
-            in_try || block.insts.iter().any(|&inst| is_call(&self.insts[inst].op))
-        })
     }
 
     /// The blocks that can be reached, each before those behind it, but for back-edges, and after those that dominate it; `then` before `els`.

@@ -88,7 +88,7 @@ pub enum Osr {
 /// What holds for all code of an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Poll for yields at loop back-edges. Without it, loops that call nothing, or nothing but small functions, cannot be stopped: only for measuring what polls cost.
+    /// Poll for yields at loop back-edges. Without it, loops that call nothing cannot be stopped: only for measuring what polls cost.
     pub polls: bool,
     /// Allocate in compiled code; off, every allocation goes to the runtime.
     pub inline_alloc: bool,
@@ -97,8 +97,6 @@ pub struct Options {
     pub profiling: Profiling,
     /// Code of [`Level::Optimized`] tells of calls, too. If not, each function keeps code of the other level beside it, which does: calls go there until [`Engine::count_calls`](super::Engine::count_calls) says otherwise.
     pub profile_optimized: bool,
-    /// Entries of optimized small functions that call no compiled code are yield points, too: for tests that stop a program wherever they can. (Otherwise they check no stack.)
-    pub yield_in_leaves: bool,
     pub osr: Osr,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
@@ -118,7 +116,6 @@ impl Default for Options {
             level: Level::Baseline,
             profiling: Profiling::Off,
             profile_optimized: true,
-            yield_in_leaves: false,
             osr: Osr::Off,
             verify: cfg!(debug_assertions),
             large_function: 10_000,

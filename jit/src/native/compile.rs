@@ -75,7 +75,7 @@ impl Compiler {
     fn translate(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> Sites {
         self.context.clear();
         self.context.func.name = UserFuncName::user(namespace::FUNCTION, func.as_u32());
-        translate(env, self.level, func, body, &mut self.context.func, &mut self.builder, self.isa.frontend_config())
+        translate(env, func, body, &mut self.context.func, &mut self.builder, self.isa.frontend_config())
     }
 
     pub fn clif(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> String {

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Of code that checks the stack's limit itself, or has a small frame by its number of values, in bytes.
+/// Of code that checks the stack's limit itself, in bytes.
 const ANY_FRAME: u32 = u32::MAX;
 
 /// Shared by all threads of the program.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 /// Loops that can have cells; those of further ones are never left. (8 bytes of address space each.)
 const MAX_LOOPS: usize = 1 << 17;
 
-/// Bytes that the frame of code for a loop may take. It makes place for a frame that had passed the stack's check or needed none, and makes no check itself: it may lie in the reserve below the limit, of which this is a small part.
+/// Bytes that the frame of code for a loop may take. It makes place for a frame that had passed the stack's check, and makes no check itself: it may lie in the reserve below the limit, of which this is a small part.
 const MAX_FRAME: u32 = 32 << 10;
 
 /// One for each poll that was compiled, by the function and the block that holds it. Low in memory where there is room, like entry cells.

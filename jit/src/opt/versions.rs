@@ -110,7 +110,7 @@ fn plan(func: &Function) -> Vec<Plan> {
     for (id, data) in loops.loops.iter().filter(|&(id, _)| !has_inner[id]) {
         let checks = checks_in(func, data);
         let size: usize = data.blocks.iter().map(|&b| func.blocks[b].insts.len() + 1).sum();
-        if !checks.is_empty() && size <= SIZE && size <= left && !func.has_calls(data.blocks.iter()) {
+        if !checks.is_empty() && size <= SIZE && size <= left && !has_calls(func, data) {
             left -= size;
             candidates.push((id, checks));
         }
@@ -135,6 +135,14 @@ fn checks_in(func: &Function, data: &Loop) -> Vec<(Site, Place)> {
         }
     }
     checks
+}
+
+fn has_calls(func: &Function, data: &Loop) -> bool {
+    let is_call = |op: &Op| matches!(op, Op::Call { .. } | Op::CallVirtual { .. });
+    data.blocks.iter().map(|&b| &func.blocks[b]).any(|block| {
+        let in_try = matches!(&block.terminator, Some(Terminator::Try { op, .. }) if is_call(op));
+        in_try || block.insts.iter().any(|&i| is_call(&func.insts[i].op))
+    })
 }
 
 fn plan_loop(conditions: &Conditions<'_>, bounds: &Bounds<'_>, id: LoopId, checks: Vec<(Site, Place)>) -> Option<Plan> {

@@ -139,7 +139,6 @@ impl Program {
             level: config.level(),
             profiling: config.profiling,
             profile_optimized: true,
-            yield_in_leaves: false,
             osr: if config.osr.is_some() { Osr::Installed } else { Osr::Off },
             verify: true,
             large_function,

@@ -185,8 +185,7 @@ block0(v0: int, v1: ref, v2: int, v3: ref, v4: int, v5: ref, v6: int, v7: ref, v
   v14 = iadd v11, v12
   v15 = iadd v14, v13
   v16 = iadd v15, v8
-  v17 = call fn2(v16) site1
-  return v17
+  return v16
 }
 fn1 "f"(int) -> int {
 block0(v0: int):
@@ -203,10 +202,6 @@ block0(v0: int):
   v8 = load v2.field1
   v9 = iadd v7, v8
   return v9
-}
-fn2 "id"(int) -> int {
-block0(v0: int):
-  return v0
 }"#;
     assert_eq!(agree(text, "f", &[3]), Outcome::Value(3 + 10 + 200 + 10 + 10));
     on_stack(4 << 20, || {

@@ -1,9 +1,8 @@
 //! Deep stacks: overflow is an error like any other.
 
 use crate::mock::*;
-use jit::native::{NativeError, Profiling, STACK_RESERVE};
+use jit::native::{NativeError, STACK_RESERVE};
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
 
 const RECURSION: &str = r#"
 fn0 "down"(int) -> int {
@@ -114,36 +113,10 @@ fn code_that_cannot_be_compiled() {
 #[test]
 fn a_yield_at_entry_is_no_overflow() {
     natively(RECURSION, 256 << 10, |program, thread| {
-        thread.ctx.stack_limit.store(u64::MAX, Ordering::Relaxed);
+        thread.ctx.stack_limit.store(u64::MAX, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(thread.native(program.func("caught"), &[0]), Outcome::Value(6));
         assert_eq!(thread.yields, 1);
     });
-}
-
-/// What calls no compiled code checks no stack, unless it is not optimized, counts, or its frame may be large.
-#[test]
-fn small_leaves_are_no_yield_points() {
-    let text = |size: usize| {
-        let mut text = String::from("fn0 \"leaf\"(int) -> int {\nblock0(v0: int):\n");
-        (1..=size).for_each(|i| _ = writeln!(text, "  v{i} = iadd v{}, v0", i - 1));
-        text + &format!(
-            "  return v{size}\n}}\nfn1 \"f\"(int) -> int {{\nblock0(v0: int):\n  v1 = call_builtin clock_nanos()\n  v2 = call fn0(v0) site0\n  return v2\n}}"
-        )
-    };
-    // `clock_nanos` asks for one.
-    let yields = |size: usize, optimize: bool, profiling: Profiling, yield_in_leaves: bool| {
-        let config = Config { optimize, profiling, ..Config::default() };
-        let program = Program::adjusted(parse(&text(size)), config, |options| options.yield_in_leaves = yield_in_leaves);
-        let mut thread = Thread::new(&program, config);
-        thread.ctx.calls_left = i64::MAX;
-        assert_eq!(thread.native(program.func("f"), &[3]), Outcome::Value(3 * (size as u64 + 1)));
-        thread.yields
-    };
-    assert_eq!(yields(10, true, Profiling::Off, false), 0);
-    assert_eq!(yields(10, true, Profiling::Off, true), 1);
-    assert_eq!(yields(2000, true, Profiling::Off, false), 1);
-    assert_eq!(yields(10, true, Profiling::Calls, false), 1);
-    assert_eq!(yields(10, false, Profiling::Off, false), 1, "what ticks meet tells what to optimize");
 }
 
 /// Frames so large that their probes run into the guard page before the check at the entry can see them.

@@ -301,18 +301,7 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
     };
     let inline_alloc = gc_stress == 0;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
-    // At every other seed there are more points at which optimization is forced.
-    let yield_in_leaves = tier.seed().is_some_and(|seed| seed % 2 == 0);
-    let options = jit::native::Options {
-        inline_alloc,
-        level,
-        profiling,
-        profile_optimized,
-        yield_in_leaves,
-        osr,
-        verify: true,
-        ..Default::default()
-    };
+    let options = jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, verify: true, ..Default::default() };
     let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
     let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
     let compiler = tier.seed().map(|seed| adapting::start(runtime, &engine, seed, tier.probes())).transpose();

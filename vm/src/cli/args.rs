@@ -125,7 +125,7 @@ pub struct RunArgs {
     /// Run the verifier after each compiler stage
     #[arg(long)]
     pub verify: bool,
-    /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing, or nothing but small functions, then cannot be stopped
+    /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
     /// Leave each loop at its first back-edge for code that does the rest of the call, to test that

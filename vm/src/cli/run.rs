@@ -355,8 +355,6 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             Counting::Inlined => Profiling::Inlined,
         },
         profile_optimized: counting != Counting::Beside,
-        // Where optimization is forced, the more points to do so the better.
-        yield_in_leaves: args.adapt_stress.is_some(),
         osr: match args.tier {
             _ if args.osr_stress => Osr::Always(leave_loop),
             TierArg::Adaptive => Osr::Installed,

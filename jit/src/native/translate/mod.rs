@@ -23,7 +23,7 @@ mod sites;
 
 pub use sites::{Site, Sites};
 
-use super::api::{Addresses, Level, Options, Osr, Profiling};
+use super::api::{Addresses, Options, Osr, Profiling};
 use super::cells::EntryCells;
 use super::osr::OsrCells;
 use super::stubs::Stub;
@@ -115,7 +115,6 @@ struct Translator<'a, 'b> {
     signatures: HashMap<SigKey, SigRef>,
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
-    checks_stack: bool,
 }
 
 fn clif_type(ty: Ty) -> Type {
@@ -137,7 +136,6 @@ fn signature(params: &[TypeDesc], ret: Option<TypeDesc>) -> Signature {
 /// Translates a version of the function `id` into the empty `clif`.
 pub fn translate(
     env: Env<'_>,
-    level: Level,
     id: ir::FuncId,
     source: &Function,
     clif: &mut cranelift_codegen::ir::Function,
@@ -175,22 +173,11 @@ pub fn translate(
         callees: HashMap::new(),
         signatures: HashMap::new(),
         exits,
-        checks_stack: checks_stack(&env, level, source, &order),
     };
     t.function(&order);
     t.b.seal_all_blocks();
     t.b.finalize(config);
     t.sites
-}
-
-/// Values of a function that needs but a small part of the reserve below the stack's limit: each may have a slot of 16 bytes, one of 8 where the collector may run, and as much again for what is computed on the way to it.
-const LEAF_VALUES: usize = 1000;
-
-/// Whether the entry is a yield point, which checks the stack. A function that calls no compiled code has the last frame, which fits below the stack's limit if it is small, and it returns, or comes to a loop's poll, soon. Code of the first level
-/// has the check all the same: ticks that it notices are what says that it is worth optimizing.
-fn checks_stack(env: &Env<'_>, level: Level, source: &Function, order: &[ir::Block]) -> bool {
-    let is_watched = level == Level::Baseline || env.profiling != Profiling::Off || env.options.yield_in_leaves;
-    source.start == Start::Call && (is_watched || source.values.len() > LEAF_VALUES || source.has_calls(order.iter()))
 }
 
 /// Whether a trace may name the operation's position.
@@ -223,9 +210,7 @@ impl<'a> Translator<'a, '_> {
             }
         }
         if self.source.start == Start::Call {
-            if self.checks_stack {
-                self.check_stack();
-            }
+            self.check_stack();
             if self.env.profiling != Profiling::Off {
                 self.count_call(SiteKind::Entry);
             }
@@ -370,7 +355,7 @@ impl<'a> Translator<'a, '_> {
         self.b.switch_to_block(block);
     }
 
-    /// At the function's entry: is there stack, does anybody ask for attention? Some do without ([`checks_stack`]).
+    /// At the function's entry: is there stack, does anybody ask for attention?
     fn check_stack(&mut self) {
         self.mark(SiteKind::Entry);
         let sp = self.b.ins().get_stack_pointer(types::I64);
