@@ -30,8 +30,6 @@ pub struct ThreadContext {
     pub entry_sp: u64,
     /// Operands of stubs that compiled code calls without arguments (so that the call disturbs no registers); the first also carries their result.
     pub stub_args: [u64; 2],
-    /// Yield points at which the thread still looks whether its loops can go on in other code: what it calls until then may be calls of code that is about to be left.
-    pub leaving: u32,
     /// The native engine whose code runs; set on entry.
     pub engine: *const std::ffi::c_void,
     /// The runtime's own data for this thread.
@@ -74,7 +72,6 @@ impl ThreadContext {
             resume_pc: 0,
             entry_sp: 0,
             stub_args: [0; 2],
-            leaving: 0,
             engine: std::ptr::null(),
             runtime,
             real_stack_limit: 0,

@@ -98,7 +98,7 @@ knobs! {
     BESIDE_GAP: u64 = 200_000_000, "beside-gap", "ns", "ours: half a percent of the time is windows, which costs a percent";
     /// The part of the time that the program has run, up to which the next of these windows is put off.
     BESIDE_PART: f64 = 1.0, "beside-part", "share of the time so far", "ours: when the program begins little is optimized, so windows cost little and tell most";
-    /// Times as long between these windows, and from one profile to the next, once nothing was compiled for as long as a profile is collected.
+    /// So many times as long between these windows, and from one profile to the next, in a program for which nothing was compiled for long; before, between windows as long as that was.
     BESIDE_SETTLED: u32 = 8, "beside-settled", "times", "ours: an eighth of what windows, organizer and compile thread take of a program that has settled; a change in what its optimized code does is seen within some seconds instead of one";
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";

@@ -10,6 +10,7 @@
 
 use super::api::*;
 use super::cells::EntryCells;
+use super::cold::Arming;
 use super::compile::Compiler;
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
@@ -68,6 +69,8 @@ pub(super) struct Versions {
     index: FxHashMap<FuncId, usize>,
     /// Calls are not to be counted now.
     pub is_plain: bool,
+    /// How often [`Engine::arm_held`] has to be asked yet before it says yes.
+    pub holding: u32,
 }
 
 impl Versions {
@@ -80,6 +83,10 @@ impl Versions {
     pub fn twins(&mut self, func: FuncId) -> Option<&mut Twins> {
         self.index.get(&func).map(|&i| &mut self.twins[i])
     }
+
+    pub fn all_twins(&mut self) -> &mut [Twins] {
+        &mut self.twins
+    }
 }
 
 /// The versions of a function: where calls are counted some of the time there may be two, one of which may be missing until somebody asks for it ([`Engine::complete_twins`]); otherwise what runs is `plain`.
@@ -88,8 +95,8 @@ pub(super) struct Twins {
     func: FuncId,
     pub plain: Option<VersionInfo>,
     pub counted: Option<VersionInfo>,
-    /// Calls that would go to `plain` come to [`Engine::called`] ([`Engine::arm`]).
-    pub is_armed: bool,
+    /// Whether calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]).
+    pub arming: Arming,
     /// All calls do ([`Engine::was_called`]).
     pub is_watched: bool,
     /// What the one that counts was made of; `None`: the function as it stands in the module.
@@ -173,9 +180,11 @@ impl Engine {
     /// Where calls of the function go, if there is code for it. This is such a call: it leads to what was armed again.
     fn find(&self, versions: &mut Versions, func: FuncId) -> Option<u64> {
         let is_plain = versions.is_plain;
-        if let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed || twins.is_watched) {
+        if let Some(twins) = versions.twins(func).filter(|twins| twins.arming == Arming::Armed || twins.is_watched) {
             let is_counted = twins.counted.is_some() && !is_plain;
-            twins.is_armed &= is_counted;
+            if twins.arming == Arming::Armed && !is_counted {
+                twins.arming = Arming::Off;
+            }
             twins.is_watched = false;
             self.connect(twins, is_plain);
         }
@@ -188,15 +197,6 @@ impl Engine {
         let mut versions = self.versions();
         let found = self.find(&mut versions, func).map(Ok);
         found.or_else(|| versions.limit_exceeded(func).cloned().map(Err))
-    }
-
-    /// As [`Engine::compile`], for a call of the program. From code that the thread may be about to leave it does not lead to armed code again: behind each window, and where a loop has got code, such calls are made, and they do not say that the code is worth its place.
-    ///
-    /// # Errors
-    /// As for [`Engine::compile`].
-    pub(super) fn called(&self, func: FuncId, is_leaving: bool) -> Result<u64, NativeError> {
-        let armed = if is_leaving { self.armed(func) } else { None };
-        armed.map_or_else(|| self.compile(func), Ok)
     }
 
     fn compiler(&self, level: Level) -> MutexGuard<'_, Compiler> {
@@ -249,7 +249,7 @@ impl Engine {
         let next = versions.twins.len();
         let i = *versions.index.entry(func).or_insert(next);
         if i == next {
-            versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, is_watched: false, body: None });
+            versions.twins.push(Twins { func, plain: None, counted: None, arming: Arming::Off, is_watched: false, body: None });
         }
         let twins = &mut versions.twins[i];
         let replaced = match profiling {
@@ -259,7 +259,7 @@ impl Engine {
                 [twins.plain.take(), twins.counted.replace(version)]
             }
         };
-        (twins.is_armed, twins.is_watched) = (false, false);
+        (twins.arming, twins.is_watched) = (Arming::Off, false);
         self.connect(twins, versions.is_plain);
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
@@ -267,7 +267,7 @@ impl Engine {
     /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one; those that are to be noticed come there, too.
     pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
         let counted = twins.counted.filter(|_| !is_plain);
-        let version = counted.or(twins.plain.or(twins.counted).filter(|_| !twins.is_armed)).filter(|_| !twins.is_watched);
+        let version = counted.or(twins.plain.or(twins.counted).filter(|_| twins.arming != Arming::Armed)).filter(|_| !twins.is_watched);
         self.cells.point(twins.func, version.map_or(self.thunks.lazy(twins.func), |version| version.entry));
     }
 
@@ -311,6 +311,9 @@ impl Engine {
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
         versions.is_plain = !counts;
+        if counts {
+            versions.hold();
+        }
         versions.twins.iter().for_each(|twins| self.connect(twins, versions.is_plain));
     }
 

@@ -483,8 +483,8 @@ unsafe extern "C" fn resume_after_throw(ctx: *mut ThreadContext, resume: *mut Re
 /// The address to go on at; or an error is pending.
 unsafe extern "C" fn compile(ctx: *mut ThreadContext, func: u32) -> u64 {
     // SAFETY: called from a stub, frames recorded.
-    let (engine, is_leaving) = unsafe { (engine(ctx), (*ctx).leaving > 0) };
-    match engine.called(FuncId::from_u32(func), is_leaving) {
+    let engine = unsafe { engine(ctx) };
+    match engine.compile(FuncId::from_u32(func)) {
         Ok(entry) => entry,
         Err(_) => {
             // SAFETY: as above; no operands. The engine keeps the reason.

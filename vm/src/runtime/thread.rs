@@ -55,9 +55,11 @@ pub struct Thread {
     pace: AtomicBool,
     /// In a window of the profiler's, or all calls are counted.
     counts_calls: Cell<bool>,
-    /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen.
+    /// The last [`Adaptive::leave`](super::adaptive::Adaptive::leave) that the thread has seen, and at how many of its next yield points loops are looked for that can go on in other code.
     #[cfg(feature = "native")]
     left: Cell<u32>,
+    #[cfg(feature = "native")]
+    leaving: Cell<u32>,
     /// It was in a short window since the last tick of the program's own pace.
     #[cfg(feature = "native")]
     was_counted: Cell<bool>,
@@ -93,6 +95,8 @@ impl Thread {
             counts_calls: Cell::new(false),
             #[cfg(feature = "native")]
             left: Cell::new(0),
+            #[cfg(feature = "native")]
+            leaving: Cell::new(0),
             #[cfg(feature = "native")]
             was_counted: Cell::new(false),
             #[cfg(feature = "native")]

@@ -285,9 +285,12 @@ impl Worker {
         }
     }
 
-    /// Gives up what nothing has run for long. From one look to the next the first call of each function is noticed.
+    /// Gives up what nothing has run for long. From one look to the next the first call of each function is noticed, but for those right behind a window; there is no look meanwhile.
     fn discard_cold(&mut self, model: &mut Model) {
         let engine = self.engine.inner();
+        if !engine.arm_held() {
+            return;
+        }
         let was_called = |job: Job| job.entry == Entry::Start && !engine.arm(job.func);
         for job in self.cold.look(model.ran(), was_called) {
             if model.can_discard(job) && self.discard(job) {

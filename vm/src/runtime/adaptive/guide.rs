@@ -3,7 +3,7 @@
 //! In: a profiler whose ledger grows while the program runs; perhaps an earlier profile, which serves until there is enough of the run's own. Out: oracles, each with a profile that does not change any more ([`Policy`]).
 //!
 //! The ledger is locked while what it holds is copied, during which the organizer waits: so that is done not often, and never for more than a twentieth of the time. A profile that nobody else reads is begun anew every second, so that it
-//! shows the program's present phase; what was collected before serves until the new one has enough samples. Once nothing was compiled for the time of a whole profile, samples and profiles come at a slower pace, until something is.
+//! shows the program's present phase; what was collected before serves until the new one has enough samples. The longer nothing was compiled, the slower is the pace at which samples and profiles come, up to a limit.
 //! Invariant: whatever becomes of the profile, there is an oracle.
 
 use super::controller::{Newer, Policy};
@@ -11,7 +11,7 @@ use crate::runtime::profiling::Profiler;
 use profiler::collect::Weights;
 use profiler::oracle::{Fallback, Kind, Oracle, ProfileView};
 use profiler::profile::{Meta, Profile};
-use profiler::tuning::{BESIDE_SETTLED, INLINE_LEAST_SAMPLES};
+use profiler::tuning::{BESIDE_GAP, BESIDE_SETTLED, INLINE_LEAST_SAMPLES};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,17 +28,16 @@ pub struct Guide {
     profiler: Arc<Profiler>,
     kind: Kind,
     oracle: Arc<Fallback>,
-    /// The program was started, and what is collected now was begun: by the profiler's clock.
+    /// The program was started, what is collected now was begun, and something was compiled last: by the profiler's clock.
     started: Instant,
     begun: Instant,
+    asked: Instant,
     /// Of what is collected now, those that the oracle knows.
     samples: u64,
     /// The last look at the ledger: when it ended, and how long it took.
     looked: Option<(Instant, Duration)>,
     /// Times as slow as usual.
     pace: u32,
-    /// Something was compiled since what is collected now was begun.
-    is_asked: bool,
     /// The oracle is newer than what [`Policy::newer`] has given, and its profile was collected in this time.
     news: Option<Duration>,
 }
@@ -52,7 +51,7 @@ impl Guide {
     pub fn new(kind: Kind, profiler: Arc<Profiler>, earlier: ProfileView) -> Option<Guide> {
         let now = profiler.working_time();
         let oracle = oracle(kind, earlier, None)?;
-        Some(Guide { profiler, kind, oracle, started: now, begun: now, samples: 0, looked: None, pace: 1, is_asked: false, news: None })
+        Some(Guide { profiler, kind, oracle, started: now, begun: now, asked: now, samples: 0, looked: None, pace: 1, news: None })
     }
 
     fn refresh(&mut self) {
@@ -91,9 +90,17 @@ impl Guide {
         let old = std::mem::replace(&mut ledger.collector, options.collector().ok()?);
         drop(ledger);
         (self.begun, self.samples) = (now, 0);
-        self.set_pace(if self.is_asked { 1 } else { BESIDE_SETTLED });
-        self.is_asked = false;
         Some((old.profile(Meta::default(), program, None).ok()?, time))
+    }
+
+    /// From one window to the next it takes as long as nothing was compiled. Who reads the profile at the end wants it evenly.
+    fn slow_down(&mut self) {
+        if self.profiler.is_read_at_the_end() {
+            return;
+        }
+        let calm = self.profiler.working_time() - self.asked;
+        let gaps = calm.as_nanos() / u128::from(BESIDE_GAP);
+        self.set_pace(gaps.clamp(1, u128::from(BESIDE_SETTLED)) as u32);
     }
 
     fn set_pace(&mut self, pace: u32) {
@@ -110,13 +117,14 @@ impl Guide {
 
 impl Policy for Guide {
     fn oracle(&mut self) -> Arc<dyn Oracle> {
-        self.is_asked = true;
+        self.asked = self.profiler.working_time();
         self.set_pace(1);
         self.refresh();
         self.oracle.clone()
     }
 
     fn newer(&mut self) -> Option<Newer> {
+        self.slow_down();
         self.refresh();
         let time = self.news.take().filter(|_| self.knows_calls())?;
         // A program is expected to run as long as it has run.
@@ -207,23 +215,22 @@ mod tests {
     }
 
     #[test]
-    fn samples_come_rarer_once_a_whole_profile_led_to_nothing_new() {
+    fn samples_come_the_rarer_the_longer_nothing_was_compiled() {
         let profiler = profiler(Reader::Compiler);
         let mut guide = Guide::new(Kind::CostBenefit, profiler.clone(), ProfileView::default()).unwrap();
-        let look = |guide: &mut Guide, age: Duration| {
-            guide.looked = None;
-            guide.begun -= age;
+        let mut look = |passed: Duration, compiles: bool| {
+            (guide.looked, guide.begun, guide.asked) = (None, guide.begun - passed, guide.asked - passed);
             calls(&profiler, 1, 1000);
-            _ = guide.newer();
-            guide.pace
+            _ = if compiles { drop(guide.oracle()) } else { drop(guide.newer()) };
+            (guide.pace, guide.samples)
         };
-        targets(&mut guide);
-        assert_eq!(look(&mut guide, 2 * AGE), 1, "something was compiled in this time");
-        assert_eq!(look(&mut guide, AGE / 2), 1);
-        assert_eq!(look(&mut guide, AGE / 2), BESIDE_SETTLED);
-        assert_eq!((look(&mut guide, 2 * AGE), guide.samples), (BESIDE_SETTLED, 1000), "the profile goes on for longer");
-        targets(&mut guide);
-        assert_eq!(guide.pace, 1, "something is compiled again");
+        let gap = Duration::from_nanos(BESIDE_GAP);
+        assert_eq!(look(gap / 2, false), (1, 1000));
+        assert_eq!(look(3 * gap, false), (3, 2000));
+        assert_eq!(look(2 * gap, false), (5, 3000), "older than a second, but the profile goes on for longer");
+        assert_eq!(look(AGE * BESIDE_SETTLED, false), (BESIDE_SETTLED, 0), "it is begun anew");
+        assert_eq!(look(gap, false), (BESIDE_SETTLED, 1000));
+        assert_eq!(look(AGE, true), (1, 0), "something is compiled again, by what there is, and it is begun anew");
     }
 
     #[test]
@@ -235,6 +242,9 @@ mod tests {
         assert_eq!((targets(&mut guide), profiler.ledger().collector.dcg().total()), (vec![1], 10_000.0));
         calls(&profiler, 2, 2000);
         assert_eq!(targets(&mut guide), [1, 2]);
+        (guide.looked, guide.asked) = (None, guide.asked - 9 * AGE);
+        _ = guide.newer();
+        assert_eq!(guide.pace, 1, "it is taken evenly");
     }
 
     #[test]

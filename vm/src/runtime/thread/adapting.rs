@@ -29,10 +29,8 @@ impl Thread {
             }
         }
         // A loop looks for other code only where its poll takes the slow path. If it calls much, the tick is noticed in what it calls.
-        // SAFETY: on the thread itself, outside compiled code.
-        let leaving = unsafe { &mut (*self.context()).leaving };
-        if let Some(rest) = leaving.checked_sub(1) {
-            *leaving = rest;
+        if let Some(rest) = self.leaving.get().checked_sub(1) {
+            self.leaving.set(rest);
             self.poison();
         }
     }
@@ -42,9 +40,7 @@ impl Thread {
         if self.runtime.options.adaptive.as_ref().is_none_or(|adaptive| adaptive.is_forced()) {
             return;
         }
-        // SAFETY: on the thread itself, outside compiled code.
-        let leaving = unsafe { &mut (*self.context()).leaving };
-        *leaving = (*leaving).max(yield_points);
+        self.leaving.set(self.leaving.get().max(yield_points));
         self.poison();
     }
 
