@@ -5,31 +5,35 @@
 //! Invariant: giving up changes what is fast, not what runs: calls find code of the first level, or compile it, as a first call does.
 
 use super::api::{Level, VersionInfo};
-use super::engine::{Engine, Twins, Versions};
+use super::engine::{Engine, Twins};
 use crate::ir::{Block, FuncId};
 use std::sync::atomic::Ordering;
 
-/// Whether a function's next call is noticed.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub(super) enum Arming {
-    #[default]
-    Off,
-    Armed,
-    /// It was armed when calls were counted last. Code that counts still runs behind such a window until it returns, and what it calls then would seem to be in use; so for a while calls are not noticed.
-    Held,
+/// What becomes of calls at present.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Calls {
+    /// They are not to be counted.
+    pub are_plain: bool,
+    /// How often [`Engine::arm_held`] has to be asked yet before it says yes.
+    holding: u32,
 }
 
-/// [`Versions::holding`] when calls are counted, and when what was held is armed again.
+/// [`Calls::holding`] while calls are counted, and when those of armed code are noticed again.
 const HELD: u32 = 4;
-const ARMED: u32 = 1;
+const NOTICED: u32 = 1;
 
-impl Versions {
-    /// Calls are counted from now on.
-    pub fn hold(&mut self) {
-        self.holding = HELD;
-        for twins in self.all_twins().iter_mut().filter(|twins| twins.arming == Arming::Armed) {
-            twins.arming = Arming::Held;
+impl Calls {
+    /// From now on, or not.
+    pub fn are_counted(&mut self, counts: bool) {
+        self.are_plain = !counts;
+        if counts {
+            self.holding = HELD;
         }
+    }
+
+    /// Those of armed code. Behind a window code that counts still runs until it returns, and what it calls would seem to be in use; so for a while they are not.
+    pub fn are_noticed(self) -> bool {
+        self.holding <= NOTICED
     }
 }
 
@@ -42,43 +46,40 @@ impl Twins {
 }
 
 impl Engine {
-    /// The next call of the function that would run its optimized code is noticed. Calls that are counted do not run it, and are not noticed. Says whether the function was armed already: nobody has called it since.
+    /// The next call of the function that would run its optimized code is noticed, but for those behind a window ([`Engine::arm_held`]). Calls that are counted do not run it, and are not noticed. Says whether the function was armed already: no call was noticed since.
     pub fn arm(&self, func: FuncId) -> bool {
         let versions = &mut *self.versions();
-        let (is_plain, is_held) = (versions.is_plain, versions.holding > ARMED);
+        let calls = versions.calls;
         let Some(twins) = versions.twins(func).filter(|twins| twins.optimized().is_some()) else { return false };
-        if twins.arming != Arming::Off {
+        if std::mem::replace(&mut twins.is_armed, true) {
             return true;
         }
-        twins.arming = if is_held { Arming::Held } else { Arming::Armed };
-        self.connect(twins, is_plain);
+        self.connect(twins, calls);
         false
     }
 
-    /// Asked once and again: what is held is armed, once no calls have been counted for some times. Says whether calls of all that is armed were noticed since the last time.
+    /// Asked once and again: once no calls have been counted for some times, those of armed code are noticed again. Says whether they were since the last time.
     pub fn arm_held(&self) -> bool {
         let versions = &mut *self.versions();
-        if versions.holding == 0 || !versions.is_plain {
-            return versions.holding == 0;
+        let calls = &mut versions.calls;
+        if calls.holding == 0 || !calls.are_plain {
+            return calls.holding == 0;
         }
-        versions.holding -= 1;
-        if versions.holding == ARMED {
-            for twins in versions.all_twins().iter_mut().filter(|twins| twins.arming == Arming::Held) {
-                twins.arming = Arming::Armed;
-                self.connect(twins, true);
-            }
+        calls.holding -= 1;
+        if calls.holding == NOTICED {
+            self.connect_all(versions);
         }
-        versions.holding == 0
+        versions.calls.holding == 0
     }
 
     /// Gives the function's optimized code up if nobody has called it since it was armed, and says whether that is so. Calls that run go on in it. Code for its loops stays.
     pub fn discard_armed(&self, func: FuncId) -> bool {
         let versions = &mut *self.versions();
-        let is_plain = versions.is_plain;
-        let Some(twins) = versions.twins(func).filter(|twins| twins.arming != Arming::Off) else { return false };
-        twins.arming = Arming::Off;
+        let calls = versions.calls;
+        let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed) else { return false };
+        twins.is_armed = false;
         let version = twins.plain.take();
-        self.connect(twins, is_plain);
+        self.connect(twins, calls);
         version.iter().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
         true
     }

@@ -10,7 +10,7 @@
 
 use super::api::*;
 use super::cells::EntryCells;
-use super::cold::Arming;
+use super::cold::Calls;
 use super::compile::Compiler;
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
@@ -67,10 +67,7 @@ pub(super) struct Versions {
     twins: Vec<Twins>,
     /// Where they stand there.
     index: FxHashMap<FuncId, usize>,
-    /// Calls are not to be counted now.
-    pub is_plain: bool,
-    /// How often [`Engine::arm_held`] has to be asked yet before it says yes.
-    pub holding: u32,
+    pub calls: Calls,
 }
 
 impl Versions {
@@ -83,10 +80,6 @@ impl Versions {
     pub fn twins(&mut self, func: FuncId) -> Option<&mut Twins> {
         self.index.get(&func).map(|&i| &mut self.twins[i])
     }
-
-    pub fn all_twins(&mut self) -> &mut [Twins] {
-        &mut self.twins
-    }
 }
 
 /// The versions of a function: where calls are counted some of the time there may be two, one of which may be missing until somebody asks for it ([`Engine::complete_twins`]); otherwise what runs is `plain`.
@@ -95,8 +88,8 @@ pub(super) struct Twins {
     func: FuncId,
     pub plain: Option<VersionInfo>,
     pub counted: Option<VersionInfo>,
-    /// Whether calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]).
-    pub arming: Arming,
+    /// Calls that would go to `plain` come to [`Engine::compile`] ([`Engine::arm`]), where [`Calls::are_noticed`].
+    pub is_armed: bool,
     /// All calls do ([`Engine::was_called`]).
     pub is_watched: bool,
     /// What the one that counts was made of; `None`: the function as it stands in the module.
@@ -179,14 +172,12 @@ impl Engine {
 
     /// Where calls of the function go, if there is code for it. This is such a call: it leads to what was armed again.
     fn find(&self, versions: &mut Versions, func: FuncId) -> Option<u64> {
-        let is_plain = versions.is_plain;
-        if let Some(twins) = versions.twins(func).filter(|twins| twins.arming == Arming::Armed || twins.is_watched) {
-            let is_counted = twins.counted.is_some() && !is_plain;
-            if twins.arming == Arming::Armed && !is_counted {
-                twins.arming = Arming::Off;
-            }
+        let calls = versions.calls;
+        if let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed || twins.is_watched) {
+            let is_counted = twins.counted.is_some() && !calls.are_plain;
+            twins.is_armed &= is_counted || !calls.are_noticed();
             twins.is_watched = false;
-            self.connect(twins, is_plain);
+            self.connect(twins, calls);
         }
         let entry = self.cells.entry(func);
         (entry != self.thunks.lazy(func)).then_some(entry)
@@ -222,7 +213,7 @@ impl Engine {
         }
         // The version that is to run now; the other one is made when it is to run. Where optimized code does not count, all other code does, always.
         let mut profiling =
-            if self.versions().is_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
+            if self.versions().calls.are_plain && self.options.profile_optimized { Profiling::Off } else { self.options.profiling };
         loop {
             let version = self.build(&mut compiler, func, &self.module.funcs[func], profiling, ANY_FRAME);
             let version = version.inspect_err(|error| _ = self.versions().failures.insert(func, error.clone()))?;
@@ -233,7 +224,7 @@ impl Engine {
                 return Ok(entry);
             }
             // Or calls are counted by now, and nobody would ask for the other version as long as they are.
-            if profiling != self.options.profiling && !versions.is_plain {
+            if profiling != self.options.profiling && !versions.calls.are_plain {
                 versions.out_of_use.retire(version.entry, version.len);
                 profiling = self.options.profiling;
                 continue;
@@ -249,7 +240,7 @@ impl Engine {
         let next = versions.twins.len();
         let i = *versions.index.entry(func).or_insert(next);
         if i == next {
-            versions.twins.push(Twins { func, plain: None, counted: None, arming: Arming::Off, is_watched: false, body: None });
+            versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, is_watched: false, body: None });
         }
         let twins = &mut versions.twins[i];
         let replaced = match profiling {
@@ -259,16 +250,21 @@ impl Engine {
                 [twins.plain.take(), twins.counted.replace(version)]
             }
         };
-        (twins.arming, twins.is_watched) = (Arming::Off, false);
-        self.connect(twins, versions.is_plain);
+        (twins.is_armed, twins.is_watched) = (false, false);
+        self.connect(twins, versions.calls);
         replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
     }
 
     /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one; those that are to be noticed come there, too.
-    pub(super) fn connect(&self, twins: &Twins, is_plain: bool) {
-        let counted = twins.counted.filter(|_| !is_plain);
-        let version = counted.or(twins.plain.or(twins.counted).filter(|_| twins.arming != Arming::Armed)).filter(|_| !twins.is_watched);
+    pub(super) fn connect(&self, twins: &Twins, calls: Calls) {
+        let counted = twins.counted.filter(|_| !calls.are_plain);
+        let is_noticed = twins.is_armed && calls.are_noticed();
+        let version = counted.or(twins.plain.or(twins.counted).filter(|_| !is_noticed)).filter(|_| !twins.is_watched);
         self.cells.point(twins.func, version.map_or(self.thunks.lazy(twins.func), |version| version.entry));
+    }
+
+    pub(super) fn connect_all(&self, versions: &Versions) {
+        versions.twins.iter().for_each(|twins| self.connect(twins, versions.calls));
     }
 
     /// What code of this level tells of calls.
@@ -300,7 +296,7 @@ impl Engine {
             if (twins.plain, twins.counted) == (seen.plain, seen.counted) {
                 let missing = if seen.plain.is_none() { &mut twins.plain } else { &mut twins.counted };
                 *missing = Some(made);
-                self.connect(twins, versions.is_plain);
+                self.connect(twins, versions.calls);
             } else {
                 versions.out_of_use.retire(made.entry, made.len);
             }
@@ -310,11 +306,8 @@ impl Engine {
     /// Lets all calls go to code that counts them, as [`Options::profiling`] says, or from now on to code that does not: what runs stays where it is until its next call. Of what only counts, or only does not, there is nothing to choose.
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
-        versions.is_plain = !counts;
-        if counts {
-            versions.hold();
-        }
-        versions.twins.iter().for_each(|twins| self.connect(twins, versions.is_plain));
+        versions.calls.are_counted(counts);
+        self.connect_all(versions);
     }
 
     /// Compiles a body of the function, and lets all calls that begin from now on go there. What they went to is retired.

@@ -10,12 +10,12 @@ impl Engine {
     /// Whether a call of the function has begun since this was asked about it before, on any thread and in whichever of its versions; or nobody has asked since the last of these was installed.
     pub fn was_called(&self, func: FuncId) -> bool {
         let versions = &mut *self.versions();
-        let is_plain = versions.is_plain;
+        let calls = versions.calls;
         let Some(twins) = versions.twins(func) else { return true };
         if std::mem::replace(&mut twins.is_watched, true) {
             return false;
         }
-        self.connect(twins, is_plain);
+        self.connect(twins, calls);
         true
     }
 }

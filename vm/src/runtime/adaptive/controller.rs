@@ -331,6 +331,7 @@ impl Worker {
         while let Some(frames) = force.next() {
             self.stopwatch = Stopwatch::new();
             let seen = self.look_up(&frames);
+            self.engine.inner().arm_held();
             match choices.next(&seen, self.engine.inner().module().funcs.len(), &self.known) {
                 Choice::Optimized(job) => _ = self.make(job),
                 Choice::Baseline(func) => {

@@ -3,7 +3,7 @@
 //! In: a profiler whose ledger grows while the program runs; perhaps an earlier profile, which serves until there is enough of the run's own. Out: oracles, each with a profile that does not change any more ([`Policy`]).
 //!
 //! The ledger is locked while what it holds is copied, during which the organizer waits: so that is done not often, and never for more than a twentieth of the time. A profile that nobody else reads is begun anew every second, so that it
-//! shows the program's present phase; what was collected before serves until the new one has enough samples. The longer nothing was compiled, the slower is the pace at which samples and profiles come, up to a limit.
+//! shows the program's present phase; what was collected before serves until the new one has enough samples. The longer nothing was compiled, the slower is the pace at which samples and profiles come, up to a limit; in its time nothing must have been compiled for a profile to be older.
 //! Invariant: whatever becomes of the profile, there is an oracle.
 
 use super::controller::{Newer, Policy};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// From one look at the ledger to the next, at least; and so many times what the last look took.
 const PAUSE: Duration = Duration::from_millis(20);
 const SPARE: u32 = 20;
-/// After which a profile is begun anew, at the usual pace.
+/// After which a profile is begun anew, at the usual pace or where something was compiled meanwhile.
 const AGE: Duration = Duration::from_secs(1);
 /// A younger profile is read again once its samples have grown by this part of them: reading one of many contexts takes milliseconds, and a few samples more decide nothing else.
 const NEWS: u64 = 10;
@@ -77,7 +77,9 @@ impl Guide {
         let collected = ledger.collector.dcg();
         let samples = collected.total_estimate().samples;
         let time = now - self.begun;
-        let is_young = self.profiler.is_read_at_the_end() || time < AGE * self.pace;
+        // What was compiled meanwhile has changed what is collected.
+        let slow = if self.asked > self.begun { 1 } else { self.pace };
+        let is_young = self.profiler.is_read_at_the_end() || time < AGE * slow;
         let least = if is_young { self.samples / NEWS } else { 0 };
         if samples < INLINE_LEAST_SAMPLES || samples - self.samples <= least {
             return None;
@@ -218,23 +220,23 @@ mod tests {
     fn samples_come_the_rarer_the_longer_nothing_was_compiled() {
         let profiler = profiler(Reader::Compiler);
         let mut guide = Guide::new(Kind::CostBenefit, profiler.clone(), ProfileView::default()).unwrap();
-        let mut look = |passed: Duration, compiles: bool| {
-            (guide.looked, guide.begun, guide.asked) = (None, guide.begun - passed, guide.asked - passed);
+        let gap = Duration::from_nanos(BESIDE_GAP);
+        // So long ago something was compiled, and the profile was begun, both in tenths of a gap.
+        let mut look = |calm: u32, age: u32| {
+            let now = profiler.working_time();
+            (guide.looked, guide.asked, guide.begun) = (None, now - gap * calm / 10, now - gap * age / 10);
             calls(&profiler, 1, 1000);
-            if compiles {
-                guide.oracle();
-            } else {
-                guide.newer();
-            }
+            guide.newer();
             (guide.pace, guide.samples)
         };
-        let gap = Duration::from_nanos(BESIDE_GAP);
-        assert_eq!(look(gap / 2, false), (1, 1000));
-        assert_eq!(look(3 * gap, false), (3, 2000));
-        assert_eq!(look(2 * gap, false), (5, 3000), "older than a second, but the profile goes on for longer");
-        assert_eq!(look(AGE * BESIDE_SETTLED, false), (BESIDE_SETTLED, 0), "it is begun anew");
-        assert_eq!(look(gap, false), (BESIDE_SETTLED, 1000));
-        assert_eq!(look(AGE, true), (1, 0), "something is compiled again, by what there is, and it is begun anew");
+        assert_eq!(look(5, 4), (1, 1000));
+        assert_eq!(look(35, 30), (3, 2000));
+        assert_eq!(look(55, 54), (5, 3000), "older than a second, but it is the better profile the longer it is");
+        assert_eq!(look(35, 54), (3, 0), "something was compiled in its time, so it is begun anew");
+        assert_eq!(look(500, 10), (BESIDE_SETTLED, 1000));
+        assert_eq!(look(500, 450), (BESIDE_SETTLED, 0), "as old as a profile may be");
+        targets(&mut guide);
+        assert_eq!(guide.pace, 1, "something is compiled again");
     }
 
     #[test]
