@@ -242,6 +242,18 @@ fun main() {
 }
 ";
 
+/// It never runs for as long as from one tick to the next.
+#[test]
+fn a_program_that_sleeps_often_is_compiled_all_the_same() {
+    let source = "
+fun burst(): Int { var s = 0; for i in 0..<60000 { s = s * 31 + i }; return s }
+fun main() { var sum = 0; for k in 0..<300 { sum += burst(); sleep(1) }; println(sum) }
+";
+    let (code, _, errors) = Folder::with_program("bursts", source).run("--tier adaptive --stats");
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(stat(&errors, "yield.ticks") > 10 && stat(&errors, "adaptive.functions") > 0, "{errors}");
+}
+
 /// What optimized code has inlined is in the profile all the same, and what it is checked against has it, too.
 #[test]
 fn windows_beside_optimized_code() {

@@ -158,6 +158,19 @@ fn by_the_clock_of_calls_profiles_are_the_same_in_every_run() {
     }
 }
 
+/// The interpreter's clock, too, shows who runs, not who waits.
+#[test]
+fn a_thread_that_is_blocked_is_not_sampled() {
+    let folder = Folder::new("blocked");
+    let calls = "fun work(): Int { var sum = 0; for i in 0..<300 { sum += i }; return sum }";
+    let source = format!("{calls}\nfun main() {{ for k in 0..<3 {{ sleep(100); for j in 0..<50 {{ work() }} }} }}");
+    let source = folder.write("program.lang", &source);
+    for tier in ["interp", "baseline"] {
+        let seen = profile(&folder, &source, &["--tier", tier, "--profile", "stackwalk", "--interval", "1ms"], 0);
+        assert!(seen.meta().counters.samples < 150, "{tier}: {} samples in 300 ms of sleep", seen.meta().counters.samples);
+    }
+}
+
 /// Times of dense calls and of sparse ones, shorter than a window and longer, for about half a second of baseline code.
 const DENSE_AND_SPARSE: &str = r#"
 fun compute(x: Int): Int { return x * 3 % 1001 }

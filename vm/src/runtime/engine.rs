@@ -90,7 +90,7 @@ impl Engine for InterpreterEngine {
         let result = match (&self.recorder, &thread.runtime.options.profiler) {
             (Some(recorder), _) => self.interpreter.run(&mut ThreadHost::heard_by(thread, recorder.thread(thread.id)), func, args),
             (None, Some(profiler)) => {
-                self.interpreter.run(&mut ThreadHost::heard_by(thread, ThreadCalls::new(profiler, thread.id)), func, args)
+                self.interpreter.run(&mut ThreadHost::heard_by(thread, ThreadCalls::new(profiler, thread)), func, args)
             }
             (None, None) => self.interpreter.run(&mut ThreadHost::new(thread), func, args),
         };

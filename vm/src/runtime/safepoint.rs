@@ -68,6 +68,30 @@ struct State {
     /// No thread may run any more.
     closed: bool,
     timer_idle: bool,
+    idle: Idle,
+}
+
+/// Times in which no thread runs, for the timer.
+struct Idle {
+    /// This one has gone on since then.
+    since: Option<Instant>,
+    /// Those that are over, and the timer has not been told of.
+    passed: Duration,
+}
+
+impl Idle {
+    fn from_now() -> Idle {
+        Idle { since: Some(Instant::now()), passed: Duration::ZERO }
+    }
+
+    /// All that is over.
+    fn forget(&mut self) {
+        *self = Idle { since: self.since.map(|_| Instant::now()), passed: Duration::ZERO };
+    }
+
+    fn end(&mut self) {
+        self.passed += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+    }
 }
 
 // SAFETY: the thread pointers are valid while registered, and only used under the lock.
@@ -75,7 +99,7 @@ unsafe impl Send for State {}
 
 impl World {
     pub fn new(metrics: Arc<Metrics>) -> World {
-        let state = State { threads: Vec::new(), running: 0, stop: false, closed: false, timer_idle: false };
+        let state = State { threads: Vec::new(), running: 0, stop: false, closed: false, timer_idle: false, idle: Idle::from_now() };
         World { state: Mutex::new(state), stopped: Condvar::new(), resumed: Condvar::new(), timer: Condvar::new(), metrics }
     }
 
@@ -112,13 +136,18 @@ impl World {
 
     fn one_less_running(&self, state: &mut State) {
         state.running -= 1;
-        if (state.stop || state.closed) && state.running == 0 {
+        if state.running > 0 {
+            return;
+        }
+        state.idle.since = Some(Instant::now());
+        if state.stop || state.closed {
             self.stopped.notify_all();
         }
     }
 
     fn one_more_running(&self, state: &mut State) {
         state.running += 1;
+        state.idle.end();
         if std::mem::take(&mut state.timer_idle) {
             self.timer.notify_all();
         }
@@ -170,7 +199,7 @@ impl World {
         }
         state.stop = true;
         thread.state.change(ThreadState::Running, ThreadState::Stopper);
-        state.running -= 1;
+        self.one_less_running(&mut state);
         for &other in &state.threads {
             // SAFETY: registered threads are alive.
             unsafe { (*other).poison() };
@@ -243,14 +272,17 @@ impl World {
     /// The timer's life: ticks every running thread, again and again; sleeps while none runs; returns when the world is closed.
     pub fn run_timer(&self, ticks: &mut dyn Ticks) {
         let mut state = self.lock();
+        state.idle.forget();
         let mut due = Due::after(ticks.interval());
         while !state.closed {
+            let idle = std::mem::take(&mut state.idle.passed);
+            if !idle.is_zero() {
+                due.idled(idle);
+                ticks.idled(idle);
+            }
             if state.running == 0 {
                 state.timer_idle = true;
-                let since = Instant::now();
                 state = self.wait(&self.timer, state);
-                ticks.idled(since.elapsed());
-                due = Due::after(ticks.interval());
                 continue;
             }
             let left = due.left();

@@ -20,6 +20,7 @@ use jit::interp::stack::Stack;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::time::{Duration, Instant};
 
 /// A program thread's number: 0 for the main thread, never used again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -66,6 +67,7 @@ pub struct Thread {
     /// While the thread runs compiled code that is profiled.
     #[cfg(feature = "native")]
     profile: UnsafeCell<Option<ThreadProfiler>>,
+    blocked_time: Cell<Duration>,
     handles: UnsafeCell<Vec<u64>>,
     remembered: UnsafeCell<Vec<usize>>,
     /// The interpreter's, while it runs.
@@ -101,6 +103,7 @@ impl Thread {
             was_counted: Cell::new(false),
             #[cfg(feature = "native")]
             profile: UnsafeCell::new(None),
+            blocked_time: Cell::new(Duration::ZERO),
             handles: UnsafeCell::new(Vec::new()),
             remembered: UnsafeCell::new(Vec::new()),
             stack: Cell::new(std::ptr::null()),
@@ -325,11 +328,18 @@ impl Thread {
 
     /// Runs `f`, which may take long and touches no object, while the thread counts as stopped.
     pub fn blocked<R>(&self, f: impl FnOnce() -> R) -> R {
+        let since = Instant::now();
         self.runtime.world.enter_blocked(self);
         let result = f();
         self.runtime.world.leave_blocked(self);
+        self.blocked_time.set(self.blocked_time.get() + since.elapsed());
         self.resumed();
         result
+    }
+
+    /// For how long it was blocked so far. On the thread itself.
+    pub fn blocked_time(&self) -> Duration {
+        self.blocked_time.get()
     }
 
     // --- roots

@@ -32,7 +32,7 @@ pub trait Ticks: Send {
     /// Right after it was raised.
     fn after(&mut self) {}
 
-    /// No thread has run for so long, after which the next interval begins.
+    /// No thread has run for so long since this was told last: the next tick comes so much later.
     fn idled(&mut self, _time: Duration) {}
 }
 
@@ -132,6 +132,12 @@ impl Due {
         Due { at: since.at + interval, since }
     }
 
+    /// It comes later by a time in which no thread ran: one that runs for less than an interval at a time would meet no tick otherwise.
+    pub fn idled(&mut self, time: Duration) {
+        self.at += time;
+        self.since.at += time;
+    }
+
     pub fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
@@ -216,6 +222,8 @@ mod tests {
             "nine in all"
         );
         assert_eq!(due.put_off_at(after(207, 249)), Some(ms(12)), "short stops add up");
+        due.idled(ms(300));
+        assert_eq!((due.at, due.put_off_at(after(511, 252))), (start.at + ms(388), None), "of that nothing is missing");
         let unknown = |at| Moment { used: Duration::MAX, ..after(at, 0) };
         assert_eq!(unknown(100).missed(unknown(0)), Duration::ZERO, "the system does not tell");
     }

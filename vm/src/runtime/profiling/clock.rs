@@ -82,10 +82,35 @@ impl Default for CycleClock {
 /// How long the current thread has been on a processor.
 #[cfg(all(feature = "native", target_os = "linux"))]
 pub fn thread_time() -> Duration {
+    read(libc::CLOCK_THREAD_CPUTIME_ID).expect("a clock of every Linux")
+}
+
+#[cfg(all(feature = "native", target_os = "linux"))]
+fn read(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is ours to be written to; the clock is there on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    // SAFETY: the time is ours to be written to.
+    let is_known = unsafe { libc::clock_gettime(clock, &mut time) } == 0;
+    is_known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// The same of a thread, for others to read.
+#[cfg(all(feature = "native", target_os = "linux"))]
+pub struct ThreadClock(libc::clockid_t);
+
+#[cfg(all(feature = "native", target_os = "linux"))]
+impl ThreadClock {
+    /// The current thread's.
+    pub fn new() -> ThreadClock {
+        let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
+        // SAFETY: the thread is alive, and the clock ours to be written to. Where there is none it stays as it is.
+        unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+        ThreadClock(clock)
+    }
+
+    /// `None` once the thread has ended.
+    pub fn read(&self) -> Option<Duration> {
+        read(self.0)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

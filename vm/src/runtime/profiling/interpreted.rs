@@ -1,11 +1,11 @@
 //! Profiles of interpreted programs: the interpreter says every call and return, and the samplers run over them as in a replay.
 //!
-//! In: calls and returns of one thread, as [`Calls`] hears them. Out: samples in the ledger. Invariants: a thread takes the ledger's lock for a sample, or for an edge that it has not seen; each thread's replay is finished once, by the
+//! In: calls and returns of one thread, as [`Calls`] hears them. Out: samples in the ledger. Invariants: the time that samplers see stands still while the thread is blocked; a thread takes the ledger's lock for a sample, or for an edge that it has not seen; each thread's replay is finished once, by the
 //! thread or, if it never ends (as after `exit`), by [`Profiler::finish`].
 
 use super::{CALL, Ledger, Profiler, Time, thread_id};
 use crate::runtime::host::Calls;
-use crate::runtime::thread;
+use crate::runtime::thread::Thread;
 use jit::ir::{CallSiteId, FuncId};
 use profiler::clock::Clock;
 use profiler::event::Event;
@@ -26,13 +26,14 @@ pub struct Interpreted(Mutex<Vec<Arc<Running>>>);
 /// Hears one thread's calls.
 pub struct ThreadCalls<'p> {
     profiler: &'p Profiler,
+    of: &'p Thread,
     thread: ThreadId,
     running: Arc<Running>,
     edges: FxHashMap<Edge, EdgeId>,
 }
 
 impl<'p> ThreadCalls<'p> {
-    pub fn new(profiler: &'p Profiler, id: thread::ThreadId) -> Self {
+    pub fn new(profiler: &'p Profiler, of: &'p Thread) -> Self {
         let options = profiler.options();
         let time = match options.time {
             Time::Real => replay::Time::Stamps,
@@ -43,11 +44,14 @@ impl<'p> ThreadCalls<'p> {
         // The profiler has checked the parameters already.
         let running = Arc::new(Mutex::new(Replay::new(options).ok()));
         lock(&profiler.interpreted.0).push(running.clone());
-        ThreadCalls { profiler, thread: thread_id(id), running, edges: FxHashMap::default() }
+        ThreadCalls { profiler, of, thread: thread_id(of.id), running, edges: FxHashMap::default() }
     }
 
     fn event(&mut self, event: Event) {
-        let stamp = if self.profiler.options.time == Time::Real { self.profiler.cycles() } else { 0 };
+        let stamp = match self.profiler.options.time {
+            Time::Real => self.profiler.cycles().saturating_sub(self.profiler.rate().cycles(self.of.blocked_time())),
+            Time::Calls => 0,
+        };
         if let Some(replay) = &mut *lock(&self.running) {
             replay.event(self.thread, event, stamp, &mut |sample| self.profiler.add(sample));
         }

@@ -10,6 +10,7 @@
 mod window;
 
 use super::Profiler;
+use super::clock::ThreadClock;
 use super::counting::RetiredCalls;
 use super::packet::{Kind, Packet};
 use jit::context::{CallSeen, ThreadContext};
@@ -64,7 +65,7 @@ pub struct ThreadProfiler {
     taken: u64,
     /// When the thread's profile began, in cycles of the processor's time.
     born: u64,
-    owner: std::thread::ThreadId,
+    clock: ThreadClock,
 }
 
 #[derive(Clone, Copy)]
@@ -159,7 +160,7 @@ impl ThreadProfiler {
             last_window: None,
             left: 0.0,
             taken: 0,
-            owner: std::thread::current().id(),
+            clock: ThreadClock::new(),
         }
     }
 

@@ -21,8 +21,6 @@ const BURSTS: usize = 20;
 pub(super) struct Window {
     /// In cycles of the thread's own time.
     began: u64,
-    /// In those of the profiler's clock.
-    at: u64,
     before: Seen,
     /// Calls counted before.
     counted: u64,
@@ -117,7 +115,7 @@ impl ThreadProfiler {
             self.wait(next, counted);
         }
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, at, before, counted, samples: self.packet.len() });
+        self.window = Some(Window { began: now, before, counted, samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
@@ -207,9 +205,9 @@ impl ThreadProfiler {
             Some(EndedWindow { at: now, rested, samples, nanos: 1.0, ahead: 0, calls: 0.0, correction: 0.0, left: 0.0, unseen });
     }
 
-    /// What came behind the last window that has seen something is as what was before. On the thread itself.
-    fn stand_for_unseen(&mut self, unseen: u64) {
-        let seen = self.nanos(self.born, self.own_time()).saturating_sub(unseen).max(1);
+    /// What came behind the last window that has seen something, up to now, is as what was before.
+    fn stand_for_unseen(&mut self, unseen: u64, now: u64) {
+        let seen = self.nanos(self.born, now).saturating_sub(unseen).max(1);
         let more = unseen as f64 / seen as f64;
         self.packet.weigh(1.0 + more);
         self.counters.calls += (self.counters.calls as f64 * more) as u64;
@@ -221,43 +219,38 @@ impl ThreadProfiler {
     }
 
     pub(super) fn finish_window(&mut self, cells: &Cells) {
-        let is_own = self.owner == std::thread::current().id();
+        let now = self.own_time();
         match (self.window, self.last_window) {
             (Some(window), _) => {
-                // Of another thread nobody knows how much of the window it was on a processor.
-                let now = if is_own { self.own_time() } else { window.began + self.profiler.cycles().saturating_sub(window.at) };
                 self.end_window(window, now, cells);
                 match self.last_window {
-                    Some(EndedWindow { unseen: Some(unseen), .. }) if is_own => self.stand_for_unseen(unseen),
-                    Some(last) if last.unseen.is_none() => self.extend(last, 0),
-                    _ => {}
+                    Some(EndedWindow { unseen: Some(unseen), .. }) => self.stand_for_unseen(unseen, now),
+                    Some(last) => self.extend(last, 0),
+                    None => {}
                 }
             }
             (None, last) => {
                 cells.set_left(self.armed);
                 // What has run since the last window has none of its own.
-                if let Some(last) = last.filter(|_| is_own) {
-                    let behind = self.since(last, self.own_time());
+                if let Some(last) = last {
+                    let behind = self.since(last, now);
                     match last.unseen {
-                        Some(unseen) => self.stand_for_unseen(unseen + behind),
+                        Some(unseen) => self.stand_for_unseen(unseen + behind, now),
                         None => self.extend(last, behind),
                     }
                 }
             }
         }
-        self.tell_time(is_own);
-    }
-
-    /// How much the thread has run, beside what windows have told of it.
-    fn tell_time(&mut self, is_own: bool) {
+        // How much the thread has run, beside what windows have told of it.
         let has_rests = self.profiler.options().rest.is_some();
-        let told = self.counters.time_told;
-        self.counters.time_ran += if is_own && !has_rests { self.nanos(self.born, self.own_time()) } else { told };
+        self.counters.time_ran += if has_rests { self.counters.time_told } else { self.nanos(self.born, now) };
     }
 
-    /// Cycles for which the thread was on a processor, but not here.
+    /// Cycles for which the thread was on a processor, but not here. On whichever thread: at the program's end this one may be blocked for good.
     fn own_time(&self) -> u64 {
-        self.profiler.thread_ran().saturating_sub(self.taken)
+        let last = self.window.map(|window| window.began).or(self.last_window.map(|last| last.at));
+        let ran = self.clock.read().map_or(0, |time| self.profiler.rate().cycles(time));
+        ran.saturating_sub(self.taken).max(last.unwrap_or(self.born))
     }
 }
 
@@ -268,7 +261,7 @@ mod tests {
     use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
     use profiler::program::Program;
-    use std::sync::Arc;
+    use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     /// Keeps the processor busy for so long.
@@ -348,6 +341,34 @@ mod tests {
         let told: Vec<_> = profile.packet.samples().map(|(sample, ..)| (sample.kind, sample.weight)).collect();
         assert_eq!(told, [(Kind::Nothing, 0.0); 2], "calls of which none was recorded are left to later windows");
         assert!(profile.packet.samples().all(|(sample, ..)| sample.stands_for > 2.5e6), "two milliseconds, and some of the time around");
+    }
+
+    /// Another thread finishes its profile. (All its calls are counted, so the window goes on.)
+    #[test]
+    fn a_thread_that_is_blocked_until_the_end_does_not_run() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let (end, ended) = mpsc::channel::<()>();
+        let (hand_over, handed_over) = mpsc::channel();
+        let blocked = std::thread::spawn({
+            let profiler = profiler.clone();
+            move || {
+                let mut profile = profiler.thread(ThreadId::from_u32(0));
+                let ctx = Box::leak(Box::new(ThreadContext::new(std::ptr::null_mut())));
+                // SAFETY: the context is of nobody else; no code runs.
+                unsafe { profile.start(ctx) };
+                work(2);
+                hand_over.send((profile, std::ptr::from_mut(ctx).expose_provenance())).expect("somebody waits");
+                _ = ended.recv();
+            }
+        });
+        let (mut profile, ctx) = handed_over.recv().expect("it is sent");
+        work(30);
+        // SAFETY: as above, and the thread never runs again.
+        unsafe { profile.finish(std::ptr::with_exposed_provenance_mut(ctx)) };
+        let ran = profile.counters.time_ran;
+        assert!((2_000_000..20_000_000).contains(&ran) && profile.counters.time_told <= ran, "{ran} ns");
+        drop(end);
+        blocked.join().expect("it does nothing");
     }
 
     #[test]
