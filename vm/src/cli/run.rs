@@ -158,7 +158,6 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     text::check_sources(args.opt.plan_out.as_deref(), &map)?;
     let earlier = args.live.earlier(|| names::program(&module, &map), shown != Shown::Nothing)?;
-    let start = Instant::now();
     let (module, optimized) = optimize(module, &map, args, counting, earlier.as_ref(), shown)?;
     let profiler = args.live.profiler(args.tier, || names::program(&module, &map))?;
     #[cfg(feature = "native")]
@@ -174,6 +173,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
         }
         _ => None,
     };
+    let start = Instant::now();
     let module = Arc::new(module);
     let layout = Arc::new(Layout::new(&module));
     let options = RuntimeOptions { profiler: profiler.clone(), ..options(args, shown) };
@@ -195,6 +195,7 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     #[cfg(feature = "native")]
     let adapting = adapting.map(|adapting| adapting.start(&runtime, &engine)).transpose()?;
     let status = runtime.run_main(engine.clone().start()).map_err(|e| args.memory.explain(&e))?;
+    let elapsed = start.elapsed();
     #[cfg(feature = "native")]
     let compiled = adapting.map(|adapting| adapting.finish(&runtime)).transpose()?;
     #[cfg(feature = "native")]
@@ -212,7 +213,6 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     };
     #[cfg(feature = "native")]
     let code = compiled.iter().fold(code, |code, compiled| compiled.write_plan(code));
-    let elapsed = start.elapsed();
     let stats = report::stats(&times, optimized.as_ref(), &runtime, &engine, elapsed);
     #[cfg(feature = "native")]
     let stats = compiled.iter().fold(stats, |stats, compiled| stats + &report::adaptive(&compiled.summary));

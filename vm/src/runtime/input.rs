@@ -48,8 +48,10 @@ impl Reader {
     }
 }
 
+/// A line that is too long is read to its end, so that its rest is not the next one.
 fn read_line(from: &mut dyn BufRead, most: usize) -> Result<Option<Vec<u8>>, ReadError> {
     let mut line = Vec::new();
+    let mut is_too_long = false;
     loop {
         let available = match from.fill_buf() {
             Ok(bytes) => bytes,
@@ -57,16 +59,21 @@ fn read_line(from: &mut dyn BufRead, most: usize) -> Result<Option<Vec<u8>>, Rea
             Err(e) => return Err(ReadError::Io(e)),
         };
         if available.is_empty() {
-            return Ok((!line.is_empty()).then_some(line));
+            return if is_too_long { Err(ReadError::TooLong) } else { Ok((!line.is_empty()).then_some(line)) };
         }
         let end = available.iter().position(|&b| b == b'\n');
         let taken = end.unwrap_or(available.len());
-        if line.len() + taken > most {
-            return Err(ReadError::TooLong);
+        is_too_long |= line.len() + taken > most;
+        if is_too_long {
+            line = Vec::new();
+        } else {
+            line.extend_from_slice(&available[..taken]);
         }
-        line.extend_from_slice(&available[..taken]);
         from.consume(end.map_or(taken, |e| e + 1));
         if end.is_some() {
+            if is_too_long {
+                return Err(ReadError::TooLong);
+            }
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
@@ -97,7 +104,10 @@ mod tests {
         let reader = Reader::new(&Input::Bytes(b"\xff\xfe\nok\n".to_vec()));
         assert!(matches!(reader.line(100), Err(ReadError::NotUtf8)));
         assert_eq!(reader.line(100).unwrap().as_deref(), Some("ok"));
-        let reader = Reader::new(&Input::Bytes(b"abcdef\n".to_vec()));
+        let reader = Reader::new(&Input::Bytes(b"abcdef\nok\nabcd".to_vec()));
         assert!(matches!(reader.line(3), Err(ReadError::TooLong)));
+        assert_eq!(reader.line(3).unwrap().as_deref(), Some("ok"));
+        assert!(matches!(reader.line(3), Err(ReadError::TooLong)), "without an end, too");
+        assert_eq!(reader.line(3).unwrap(), None);
     }
 }

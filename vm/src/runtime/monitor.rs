@@ -163,8 +163,10 @@ fn lock_parked(thread: &Thread, mutex: Handle<'_>, depth: u64, mut woken: Option
             entry.push_back(waiter)
         }
         drop(queues);
-        woken.get_or_insert_with(Instant::now);
-        thread.metrics().mutex_waits.add(1);
+        if woken.is_none() {
+            thread.metrics().mutex_waits.add(1);
+            woken = Some(Instant::now());
+        }
         if park(thread, mutex, depth, &signal) {
             return;
         }

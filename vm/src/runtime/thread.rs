@@ -207,8 +207,8 @@ impl Thread {
         self.runtime.metrics.polls_taken.add(1);
         let raised = self.tick.swap(0, SeqCst);
         self.yielded((raised > 0).then_some(raised));
-        #[cfg(feature = "native")]
-        self.adapt(self.pace.swap(false, SeqCst));
+        let is_pace = self.pace.swap(false, SeqCst);
+        self.adapt(is_pace);
         self.runtime.world.poll(self);
         if self.runtime.heap.is_crowded() {
             self.collect(Want::Remembered);
@@ -220,6 +220,9 @@ impl Thread {
 
     #[cfg(not(feature = "native"))]
     fn yielded(&self, _raised: Option<u64>) {}
+
+    #[cfg(not(feature = "native"))]
+    fn adapt(&self, _is_tick: bool) {}
 
     /// At a yield point, perhaps with a tick of the profiler's.
     #[cfg(feature = "native")]
