@@ -100,7 +100,7 @@ pub struct ThreadClock(libc::clockid_t);
 #[cfg(all(feature = "native", target_os = "linux"))]
 impl ThreadClock {
     /// The current thread's.
-    pub fn new() -> ThreadClock {
+    pub fn current() -> ThreadClock {
         let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
         // SAFETY: the thread is alive, and the clock ours to be written to. Where there is none it stays as it is.
         unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };

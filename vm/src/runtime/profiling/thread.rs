@@ -160,7 +160,7 @@ impl ThreadProfiler {
             last_window: None,
             left: 0.0,
             taken: 0,
-            clock: ThreadClock::new(),
+            clock: ThreadClock::current(),
         }
     }
 
