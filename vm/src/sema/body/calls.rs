@@ -475,18 +475,23 @@ impl<'a> Body<'_, 'a> {
         let mut args = self.args(wanted, ty, site, "Array", self.class(array).name.span).into_iter();
         let (len, fill) = (args.next(), args.next());
         let Some(len) = len else { return error_expr(site.span) };
-        if fill.is_none() && !self.has_zero(element) {
-            let shown = self.show_ty(element);
-            let problem = Diagnostic::new(Code::CannotInfer, site.span, format!("an `Array<{shown}>` needs a value to fill it with"));
-            self.report(
-                problem.hint("only Int, Float, Bool and nullable elements start as zero: write `Array<T>(n, value)`, or use `tabulate`"),
-            );
+        if fill.is_none() {
+            self.expect_zero(element, site.span);
         }
         expr(ExprKind::NewArray { len: Box::new(len), fill: fill.map(Box::new) }, ty, site.span)
     }
 
-    /// Whether elements of the type have a zero value that is a proper value.
-    fn has_zero(&mut self, ty: Ty) -> bool {
-        matches!(self.kind_of(ty), TyKind::Int | TyKind::Float | TyKind::Bool | TyKind::Nullable(_) | TyKind::Error | TyKind::Infer(_))
+    /// Elements of the type must have a zero value that is a proper value. Where the type is still to be inferred, that is checked once it is.
+    pub fn expect_zero(&mut self, element: Ty, span: Span) {
+        match self.kind_of(element) {
+            TyKind::Int | TyKind::Float | TyKind::Bool | TyKind::Nullable(_) | TyKind::Error => {}
+            TyKind::Infer(_) => self.pending_zeros.push((element, span)),
+            _ => {
+                let shown = self.show_ty(element);
+                let problem = Diagnostic::new(Code::CannotInfer, span, format!("an `Array<{shown}>` needs a value to fill it with"));
+                let hint = "only Int, Float, Bool and nullable elements start as zero: write `Array<T>(n, value)`, or use `tabulate`";
+                self.report(problem.hint(hint));
+            }
+        }
     }
 }

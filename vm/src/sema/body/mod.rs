@@ -132,6 +132,8 @@ pub struct Body<'c, 'a> {
     before_this: bool,
     assigned: Assigned,
     pending: Vec<PendingBounds>,
+    /// Element types of arrays of zeros, and where to complain about them.
+    pending_zeros: Vec<(Ty, Span)>,
 }
 
 impl<'a> Deref for Body<'_, 'a> {
@@ -189,6 +191,7 @@ impl<'c, 'a> Body<'c, 'a> {
             before_this: false,
             assigned: Assigned::default(),
             pending: Vec::new(),
+            pending_zeros: Vec::new(),
         }
     }
 
@@ -312,7 +315,7 @@ impl<'c, 'a> Body<'c, 'a> {
 
     // Inference at the ends of statements.
 
-    /// Decides what was made since `mark`: reports variables that nothing bound, then checks bounds.
+    /// Decides what was made since `mark`: reports variables that nothing bound, then checks what waited for their types.
     fn settle(&mut self, mark: usize) {
         for var in self.infer.undecided_since(mark) {
             let origin = self.infer.origin(var).clone();
@@ -341,6 +344,9 @@ impl<'c, 'a> Body<'c, 'a> {
             self.ck.check_bounds(&pending.params, &pending.args, outer, pending.span, &pending.what);
         }
         self.pending = later;
+        for (element, span) in std::mem::take(&mut self.pending_zeros) {
+            self.expect_zero(element, span);
+        }
         if !self.written.is_empty() {
             self.ck.check_written_types();
         }
