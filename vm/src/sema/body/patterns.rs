@@ -74,6 +74,7 @@ impl<'a> Body<'_, 'a> {
         let mut out = ArmPatterns { patterns: Vec::new(), is_else: false, takes_null: false };
         let mut narrowed = Vec::new();
         let mut names_null = false;
+        let mut may_take_null = false;
         let alone = arm.patterns.len() == 1;
         for pattern in &arm.patterns {
             let found = self.pattern(pattern, subject, alone, coverage);
@@ -82,6 +83,7 @@ impl<'a> Body<'_, 'a> {
                 Checked::Pattern(Pattern::Null) => names_null = true,
                 Checked::Pattern(Pattern::Is { ty, .. }) => {
                     out.takes_null |= self.non_null(*ty).is_some();
+                    may_take_null |= self.without_null(*ty).is_some();
                     narrowed.push(Some(*ty));
                 }
                 Checked::Pattern(_) => narrowed.push(None),
@@ -97,7 +99,7 @@ impl<'a> Body<'_, 'a> {
             match narrowed[..] {
                 [Some(ty)] => self.narrow_to(&mut state, var, ty),
                 [] => {}
-                _ if out.takes_null => {}
+                _ if may_take_null => {}
                 _ => {
                     self.state = state.clone();
                     self.narrow_non_null(&mut state, var);
