@@ -192,7 +192,7 @@ impl Parser<'_> {
         }
         let value = match self.cur.kind {
             Name => return self.constant_name(),
-            Minus if matches!(self.nth_kind(1), Int | Float) => self.pattern_literal()?,
+            Minus if matches!(self.nth_kind(1), Int | Float | Char) => self.pattern_literal()?,
             Int | Float | Char | StrStart | True | False | Null => self.pattern_literal()?,
             _ => {
                 let hint = "a pattern is a literal, a constant's name, `a..b`, `null`, `is Type` or `else`";

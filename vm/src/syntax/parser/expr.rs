@@ -253,6 +253,7 @@ impl Parser<'_> {
         let literal = self.primary()?;
         let kind = match literal.kind {
             ExprKind::Int(value) => ExprKind::Int(value.wrapping_neg()),
+            ExprKind::Char(value) => ExprKind::Int(-i64::from(u32::from(value))),
             ExprKind::Float(value) => ExprKind::Float(-value),
             _ => ExprKind::Error,
         };
