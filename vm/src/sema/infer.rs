@@ -7,7 +7,7 @@ use super::decls::Checker;
 use super::hir::ClassId;
 use super::types::{InferVar, Ty, TyKind, TypeParamId, Types};
 use crate::source::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// Where a variable comes from, for the message when nothing decides it.
 #[derive(Clone, Debug)]
@@ -23,8 +23,6 @@ pub struct Infer {
     origins: Vec<Origin>,
     /// Variables in the order in which they were bound, to undo.
     trail: Vec<InferVar>,
-    /// Types that a place would like variables to have something in common with.
-    likes: FxHashMap<InferVar, Ty>,
 }
 
 impl Infer {
@@ -51,14 +49,6 @@ impl Infer {
 
     pub fn origin(&self, var: InferVar) -> &Origin {
         &self.origins[var.0 as usize]
-    }
-
-    pub fn set_like(&mut self, var: InferVar, ty: Ty) {
-        self.likes.insert(var, ty);
-    }
-
-    pub fn like(&self, var: InferVar) -> Option<Ty> {
-        self.likes.get(&var).copied()
     }
 
     pub fn bind(&mut self, var: InferVar, ty: Ty) {

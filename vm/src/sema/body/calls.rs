@@ -277,7 +277,11 @@ impl<'a> Body<'_, 'a> {
             params.iter().chain([&ret]).for_each(|&ty| self.relate().give_up(ty));
             return Vec::new();
         }
-        self.hint_before_args(ret, site.want);
+        if let Want::Type(want) = site.want
+            && self.bare_infer(ret).is_none()
+        {
+            self.hint_result(ret, want);
+        }
         let mut slots: Vec<Option<hir::Expr>> = params.iter().map(|_| None).collect();
         let mut bare = Vec::new();
         let mut closures = Vec::new();
@@ -307,21 +311,6 @@ impl<'a> Body<'_, 'a> {
             slots[i] = Some(self.value(&site.args[i], params[i]));
         }
         slots.into_iter().map(|slot| slot.unwrap_or_else(|| error_expr(site.span))).collect()
-    }
-
-    fn hint_before_args(&mut self, ret: Ty, want: Want) {
-        match want {
-            Want::Type(want) if self.bare_infer(ret).is_none() => self.hint_result(ret, want),
-            Want::Like(like) => {
-                let inner = self.non_null(ret).unwrap_or(ret);
-                match self.bare_infer(inner) {
-                    // Bound, it would be all that arguments may be.
-                    Some(var) => self.infer.set_like(var, like),
-                    None => self.hint_result(ret, like),
-                }
-            }
-            _ => {}
-        }
     }
 
     /// Binds parameters that are bare variables to the join of their arguments' types.

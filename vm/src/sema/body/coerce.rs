@@ -161,7 +161,7 @@ impl<'a> Body<'_, 'a> {
         }
         let to = match to {
             Some(to) => to,
-            None => match self.join_branches(branches, want, what) {
+            None => match self.join_branches(branches, what) {
                 Some(to) => to,
                 None => return Ty::ERROR,
             },
@@ -172,22 +172,30 @@ impl<'a> Body<'_, 'a> {
         to
     }
 
-    fn join_branches(&mut self, branches: &[Branch], want: Want, what: &str) -> Option<Ty> {
-        let types: Vec<Ty> = branches.iter().map(|b| b.ty).collect();
-        let (misfit, others) = match self.join_all(&types, want) {
-            Ok(ty) => return Some(ty),
-            Err(found) => found,
-        };
-        let Branch { ty, span, .. } = branches[misfit];
-        let (a, b) = (self.show_ty(others), self.show_ty(ty));
-        let problem =
-            Diagnostic::new(Code::TypeMismatch, span, format!("the branches of this `{what}` have no common type: `{a}` and `{b}`"));
-        let hint = match (others, ty) {
-            (Ty::INT, Ty::FLOAT) | (Ty::FLOAT, Ty::INT) => "write the whole number with a point, or convert it with `.toFloat()`",
-            _ => "say which type is meant: `let name: Type = …`",
-        };
-        self.report(problem.hint(hint));
-        None
+    fn join_branches(&mut self, branches: &[Branch], what: &str) -> Option<Ty> {
+        let mut joined = Ty::NEVER;
+        for branch in branches {
+            match self.join_types(joined, branch.ty) {
+                Some(ty) => joined = ty,
+                None => {
+                    let (a, b) = (self.show_ty(joined), self.show_ty(branch.ty));
+                    let problem = Diagnostic::new(
+                        Code::TypeMismatch,
+                        branch.span,
+                        format!("the branches of this `{what}` have no common type: `{a}` and `{b}`"),
+                    );
+                    let hint = match (joined, branch.ty) {
+                        (Ty::INT, Ty::FLOAT) | (Ty::FLOAT, Ty::INT) => {
+                            "write the whole number with a point, or convert it with `.toFloat()`"
+                        }
+                        _ => "say which type is meant: `let name: Type = …`",
+                    };
+                    self.report(problem.hint(hint));
+                    return None;
+                }
+            }
+        }
+        Some(joined)
     }
 
     /// A block whose only content is one expression.

@@ -154,7 +154,7 @@ impl<'a> Body<'_, 'a> {
         let element = self.fresh(span, "element type of this array");
         let array = self.known.array;
         let ty = self.types.class(array, &[element]);
-        if let Want::Type(want) | Want::Like(want) = want {
+        if let Want::Type(want) = want {
             self.hint_result(ty, want);
         }
         if self.bare_infer(element).is_none() {
@@ -162,14 +162,19 @@ impl<'a> Body<'_, 'a> {
             return expr(ExprKind::ArrayLit(items), ty, span);
         }
         let items: Vec<hir::Expr> = items.iter().map(|item| self.expr(item, Want::Any)).collect();
-        let types: Vec<Ty> = items.iter().map(|item| item.ty).collect();
-        let joined = self.join_all(&types, Want::Any).unwrap_or_else(|(misfit, others)| {
-            let (a, b) = (self.show_ty(others), self.show_ty(types[misfit]));
-            let message = format!("the elements have no common type: `{a}` and `{b}`");
-            let problem = Diagnostic::new(Code::TypeMismatch, items[misfit].span, message);
-            self.report(problem.hint("write the array's type where it is stored: `let name: Array<Type> = …`"));
-            Ty::ERROR
-        });
+        let mut joined = Ty::NEVER;
+        for item in &items {
+            match self.join_types(joined, item.ty) {
+                Some(ty) => joined = ty,
+                None => {
+                    let (a, b) = (self.show_ty(joined), self.show_ty(item.ty));
+                    let problem =
+                        Diagnostic::new(Code::TypeMismatch, item.span, format!("the elements have no common type: `{a}` and `{b}`"));
+                    self.report(problem.hint("write the array's type where it is stored: `let name: Array<Type> = …`"));
+                    joined = Ty::ERROR;
+                }
+            }
+        }
         if !matches!(joined, Ty::NEVER | Ty::NULL) {
             self.relate().unify(element, joined);
         }
@@ -282,8 +287,7 @@ impl<'a> Body<'_, 'a> {
     fn elvis(&mut self, left: &'a ast::Expr, right: &'a ast::Expr, want: Want, span: Span) -> hir::Expr {
         let hint = match want {
             Want::Type(t) => Want::Type(self.types.nullable(t)),
-            Want::Like(t) => Want::Like(t),
-            Want::Any | Want::Unused => Want::Any,
+            _ => Want::Any,
         };
         let subject = self.named_var(left);
         let l = self.expr(left, hint);
@@ -308,8 +312,8 @@ impl<'a> Body<'_, 'a> {
             self.narrow_non_null(&mut present, var);
         }
         let r_want = match want {
-            Want::Type(t) if self.bare_infer(t).is_some() => Want::Like(inner),
-            Want::Any => Want::Like(inner),
+            Want::Type(t) if self.bare_infer(t).is_some() => Want::Type(inner),
+            Want::Any => Want::Type(inner),
             want => want,
         };
         let r = self.expr(right, r_want);
@@ -324,9 +328,9 @@ impl<'a> Body<'_, 'a> {
         let value = expr(ExprKind::Convert(Box::new(expr(ExprKind::Local(held), l_ty, at))), inner, at);
         let ty = match want {
             Want::Type(t) if self.bare_infer(t).is_none() => t,
-            _ => match self.join_all(&[inner, r.ty], want) {
-                Ok(ty) => ty,
-                Err(_) => {
+            _ => match self.join_types(inner, r.ty) {
+                Some(ty) => ty,
+                None => {
                     let (a, b) = (self.show_ty(inner), self.show_ty(r.ty));
                     self.error(Code::TypeMismatch, r.span, format!("the two sides of `?:` have no common type: `{a}` and `{b}`"));
                     return error_expr(span);
@@ -471,8 +475,7 @@ impl<'a> Body<'_, 'a> {
         let value = match value {
             Some(e) => {
                 let ret_ty = self.frame().ret_ty;
-                let want = self.want_result(ret_ty);
-                self.expr(e, want)
+                self.expr(e, Want::Type(ret_ty))
             }
             None => unit_expr(span),
         };

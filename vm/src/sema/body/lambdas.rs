@@ -42,7 +42,7 @@ impl<'a> Body<'_, 'a> {
 
     /// Parameter and result types from the wanted type, where it is a function type.
     fn expected_fun(&mut self, want: Want, given: usize, span: Span) -> Result<(Vec<Ty>, Option<Ty>), ()> {
-        let (Want::Type(want) | Want::Like(want)) = want else { return Ok((Vec::new(), None)) };
+        let Want::Type(want) = want else { return Ok((Vec::new(), None)) };
         let want = self.non_null(want).unwrap_or(want);
         let TyKind::Fun(params, ret) = self.kind_of(want) else { return Ok((Vec::new(), None)) };
         if params.len() != given {
@@ -106,8 +106,7 @@ impl<'a> Body<'_, 'a> {
             let span = e.span;
             return hir::Block { stmts: vec![stmt(StmtKind::Expr(e), span)], value: None };
         }
-        let want = self.want_result(ret);
-        let value = self.expr(e, want);
+        let value = self.expr(e, Want::Type(ret));
         if matches!(self.frame().ret, Ret::Collect(_)) {
             let ty = value.ty;
             if let Ret::Collect(found) = &mut self.frame().ret {
@@ -146,15 +145,22 @@ impl<'a> Body<'_, 'a> {
             }
             return;
         };
-        let types: Vec<Ty> = found.iter().map(|f| f.0).collect();
-        let want = self.want_result(ret_ty);
-        let mut joined = self.join_all(&types, want).unwrap_or_else(|(misfit, others)| {
-            let (ty, span) = found[misfit];
-            let (a, b) = (self.show_ty(others), self.show_ty(ty));
-            let message = format!("the results of this closure have no common type: `{a}` and `{b}`");
-            self.report(Diagnostic::new(Code::TypeMismatch, span, message).hint("write its result type: `(…): Type => …`"));
-            Ty::ERROR
-        });
+        let mut joined = Ty::NEVER;
+        for &(ty, span) in &found {
+            match self.join_types(joined, ty) {
+                Some(ty) => joined = ty,
+                None => {
+                    let (a, b) = (self.show_ty(joined), self.show_ty(ty));
+                    let problem = Diagnostic::new(
+                        Code::TypeMismatch,
+                        span,
+                        format!("the results of this closure have no common type: `{a}` and `{b}`"),
+                    );
+                    self.report(problem.hint("write its result type: `(…): Type => …`"));
+                    joined = Ty::ERROR;
+                }
+            }
+        }
         match joined {
             Ty::NEVER => joined = Ty::UNIT,
             Ty::NULL => {

@@ -35,8 +35,6 @@ pub enum Want {
     Any,
     /// A value that will be made to fit this type (which may contain undecided variables).
     Type(Ty),
-    /// A value of any type that has one in common with this: it decides what the value leaves open, and forbids nothing.
-    Like(Ty),
     /// Nothing: the value is dropped.
     Unused,
 }
@@ -276,37 +274,6 @@ impl<'c, 'a> Body<'c, 'a> {
             return None;
         };
         Some(if x.is_some() || y.is_some() { self.types.nullable(wider) } else { wider })
-    }
-
-    /// The type to which all are assignable, where it is one of them, or the one that `want` says they are like. `Err`: one that does not fit, and the join of others.
-    fn join_all(&mut self, types: &[Ty], want: Want) -> Result<Ty, (usize, Ty)> {
-        if let Want::Like(like) = want
-            && let Ok(ty) = self.join_onto(like, types)
-        {
-            return Ok(ty);
-        }
-        self.join_onto(Ty::NEVER, types)
-    }
-
-    fn join_onto(&mut self, mut joined: Ty, types: &[Ty]) -> Result<Ty, (usize, Ty)> {
-        let mut later = Vec::new();
-        for (i, &ty) in types.iter().enumerate() {
-            match self.join_types(joined, ty) {
-                Some(ty) => joined = ty,
-                None => later.push(i),
-            }
-        }
-        // Two that do not fit each other may both fit one behind them.
-        for i in later {
-            joined = self.join_types(joined, types[i]).ok_or((i, joined))?;
-        }
-        Ok(joined)
-    }
-
-    /// For a value that becomes a result of the type, of which only may be known what it is like.
-    fn want_result(&mut self, ty: Ty) -> Want {
-        let like = self.bare_infer(ty).and_then(|var| self.infer.like(var));
-        like.map_or(Want::Type(ty), Want::Like)
     }
 
     fn join_states(&mut self, a: State, b: State) -> State {

@@ -45,7 +45,7 @@ impl<'a> Body<'_, 'a> {
     fn block_here(&mut self, block: &'a ast::Block, want: Want) -> (hir::Block, Ty) {
         let mut out = Vec::new();
         let last = match (want, block.stmts.split_last()) {
-            (Want::Any | Want::Type(_) | Want::Like(_), Some((last, rest))) if matches!(last.kind, ast::StmtKind::Expr(_)) => {
+            (Want::Any | Want::Type(_), Some((last, rest))) if matches!(last.kind, ast::StmtKind::Expr(_)) => {
                 rest.iter().for_each(|s| self.stmt(s, &mut out));
                 Some(last)
             }
