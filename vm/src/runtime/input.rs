@@ -20,7 +20,8 @@ pub enum ReadError {
 }
 
 pub struct Reader {
-    source: Mutex<Source>,
+    /// And whether it stands in a line that was too long.
+    source: Mutex<(Source, bool)>,
 }
 
 enum Source {
@@ -34,24 +35,24 @@ impl Reader {
             Input::Stdin => Source::Stdin,
             Input::Bytes(bytes) => Source::Bytes(io::Cursor::new(bytes.clone())),
         };
-        Reader { source: Mutex::new(source) }
+        Reader { source: Mutex::new((source, false)) }
     }
 
     /// The next line without its end (`\n` or `\r\n`); `None` at the end of the input. The caller is Blocked.
     pub fn line(&self, most: usize) -> Result<Option<String>, ReadError> {
         let mut source = self.source.lock().unwrap_or_else(|e| e.into_inner());
-        let bytes = match &mut *source {
-            Source::Stdin => read_line(&mut io::stdin().lock(), most)?,
-            Source::Bytes(bytes) => read_line(bytes, most)?,
+        let (source, is_long) = &mut *source;
+        let bytes = match source {
+            Source::Stdin => read_line(&mut io::stdin().lock(), most, is_long)?,
+            Source::Bytes(bytes) => read_line(bytes, most, is_long)?,
         };
         bytes.map(|b| String::from_utf8(b).map_err(|_| ReadError::NotUtf8)).transpose()
     }
 }
 
-/// A line that is too long is read to its end, so that its rest is not the next one.
-fn read_line(from: &mut dyn BufRead, most: usize) -> Result<Option<Vec<u8>>, ReadError> {
+/// `is_long`: the rest of a line comes first that was too long, and is no line of its own.
+fn read_line(from: &mut dyn BufRead, most: usize, is_long: &mut bool) -> Result<Option<Vec<u8>>, ReadError> {
     let mut line = Vec::new();
-    let mut is_too_long = false;
     loop {
         let available = match from.fill_buf() {
             Ok(bytes) => bytes,
@@ -59,21 +60,22 @@ fn read_line(from: &mut dyn BufRead, most: usize) -> Result<Option<Vec<u8>>, Rea
             Err(e) => return Err(ReadError::Io(e)),
         };
         if available.is_empty() {
-            return if is_too_long { Err(ReadError::TooLong) } else { Ok((!line.is_empty()).then_some(line)) };
+            return Ok((!line.is_empty()).then_some(line));
         }
         let end = available.iter().position(|&b| b == b'\n');
         let taken = end.unwrap_or(available.len());
-        is_too_long |= line.len() + taken > most;
-        if is_too_long {
-            line = Vec::new();
-        } else {
-            line.extend_from_slice(&available[..taken]);
+        if *is_long {
+            *is_long = end.is_none();
+            from.consume(end.map_or(taken, |e| e + 1));
+            continue;
         }
+        if line.len() + taken > most {
+            *is_long = true;
+            return Err(ReadError::TooLong);
+        }
+        line.extend_from_slice(&available[..taken]);
         from.consume(end.map_or(taken, |e| e + 1));
         if end.is_some() {
-            if is_too_long {
-                return Err(ReadError::TooLong);
-            }
             if line.last() == Some(&b'\r') {
                 line.pop();
             }

@@ -180,11 +180,13 @@ impl World {
         if !state.stop && !state.closed {
             return (state, false);
         }
+        let since = Instant::now();
         thread.state.change(ThreadState::Running, ThreadState::AtSafepoint);
         self.one_less_running(&mut state);
         while state.stop || state.closed {
             state = self.wait(&self.resumed, state);
         }
+        thread.stood_still(since.elapsed());
         thread.state.change(ThreadState::AtSafepoint, ThreadState::Running);
         self.one_more_running(&mut state);
         (state, true)
@@ -223,6 +225,7 @@ impl World {
         }
         self.resumed.notify_all();
         drop(state);
+        thread.stood_still(begin.elapsed());
         thread.resumed();
         Some(result)
     }

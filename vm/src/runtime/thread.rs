@@ -335,12 +335,16 @@ impl Thread {
         self.runtime.world.enter_blocked(self);
         let result = f();
         self.runtime.world.leave_blocked(self);
-        self.blocked_time.set(self.blocked_time.get() + since.elapsed());
+        self.stood_still(since.elapsed());
         self.resumed();
         result
     }
 
-    /// For how long it was blocked so far. On the thread itself.
+    pub fn stood_still(&self, time: Duration) {
+        self.blocked_time.set(self.blocked_time.get() + time);
+    }
+
+    /// For how long it was blocked so far, or stood still for a collection. On the thread itself.
     pub fn blocked_time(&self) -> Duration {
         self.blocked_time.get()
     }

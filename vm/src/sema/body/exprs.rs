@@ -312,6 +312,8 @@ impl<'a> Body<'_, 'a> {
             self.narrow_non_null(&mut present, var);
         }
         let r_want = match want {
+            // It has a left side of its own to go by, and may be null.
+            Want::Any if matches!(right.kind, ast::ExprKind::Binary { op: ast::BinaryOp::Elvis, .. }) => Want::Any,
             Want::Type(t) if self.bare_infer(t).is_some() => Want::Type(inner),
             Want::Any => Want::Type(inner),
             want => want,
