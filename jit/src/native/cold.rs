@@ -23,8 +23,8 @@ const HELD: u32 = 4;
 const NOTICED: u32 = 1;
 
 impl Calls {
-    /// From now on, or not.
-    pub fn are_counted(&mut self, counts: bool) {
+    /// From now on they are to be counted, or not.
+    pub fn set_counted(&mut self, counts: bool) {
         self.are_plain = !counts;
         if counts {
             self.holding = HELD;

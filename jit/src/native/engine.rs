@@ -306,7 +306,7 @@ impl Engine {
     /// Lets all calls go to code that counts them, as [`Options::profiling`] says, or from now on to code that does not: what runs stays where it is until its next call. Of what only counts, or only does not, there is nothing to choose.
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
-        versions.calls.are_counted(counts);
+        versions.calls.set_counted(counts);
         self.connect_all(versions);
     }
 

@@ -67,6 +67,7 @@ pub struct Thread {
     /// While the thread runs compiled code that is profiled.
     #[cfg(feature = "native")]
     profile: UnsafeCell<Option<ThreadProfiler>>,
+    /// See [`Thread::blocked_time`].
     blocked_time: Cell<Duration>,
     handles: UnsafeCell<Vec<u64>>,
     remembered: UnsafeCell<Vec<usize>>,
@@ -340,11 +341,12 @@ impl Thread {
         result
     }
 
+    /// It was blocked, or the world was stopped, for so long. On the thread itself.
     pub fn stood_still(&self, time: Duration) {
         self.blocked_time.set(self.blocked_time.get() + time);
     }
 
-    /// For how long it was blocked so far, or stood still for a collection. On the thread itself.
+    /// How long that was so far, all together. On the thread itself.
     pub fn blocked_time(&self) -> Duration {
         self.blocked_time.get()
     }
