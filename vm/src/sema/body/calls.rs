@@ -85,7 +85,7 @@ impl<'a> Body<'_, 'a> {
             self.report(problem.hint("write it without the parentheses: `.length`"));
             return self.check_args_anyway(site);
         }
-        let Some(found) = self.member_of(&receiver, name) else { return self.check_args_anyway(site) };
+        let Some((receiver, found)) = self.member_of(receiver, name) else { return self.check_args_anyway(site) };
         if let Member::Field(_) = found.member {
             let callee = self.read_found(receiver, found, name, callee_span);
             return self.call_value(callee, site);

@@ -40,6 +40,11 @@ impl<'a> Body<'_, 'a> {
             return self.convert(e, nullable);
         }
         if !self.relate().assign(from, to) {
+            if let Some(declared) = self.as_declared(&e)
+                && self.relate().assign(declared.ty, to)
+            {
+                return self.coerce(declared, to);
+            }
             self.mismatch(&e, from, to);
             return super::error_expr(e.span);
         }

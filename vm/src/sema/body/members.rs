@@ -148,20 +148,33 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Finds a member on a value's type; reports why there is none.
-    pub fn member_of(&mut self, receiver: &hir::Expr, name: &'a Name) -> Option<Found> {
+    /// Finds a member on a value's type, and where that is narrowed, on the declared one; reports why there is none. Also gives the value as what it was found on.
+    pub fn member_of(&mut self, receiver: hir::Expr, name: &'a Name) -> Option<(hir::Expr, Found)> {
         let ty = self.shallow(receiver.ty);
-        let visible = self.visible(&name.text);
-        let found = match self.kind_of(ty) {
-            TyKind::Error => return None,
-            _ if !visible => None,
-            TyKind::Param(p) => self.find_param_member(p, &name.text),
-            _ => self.class_of(ty).and_then(|(c, args)| self.find_member(c, &args, &name.text)),
-        };
-        if found.is_none() && !self.is_half_known(ty) {
-            self.no_member(receiver, ty, name);
+        if ty == Ty::ERROR {
+            return None;
         }
-        found
+        if self.visible(&name.text) {
+            if let Some(found) = self.find_on(ty, &name.text) {
+                return Some((receiver, found));
+            }
+            if let Some(declared) = self.as_declared(&receiver)
+                && let Some(found) = self.find_on(declared.ty, &name.text)
+            {
+                return Some((declared, found));
+            }
+        }
+        if !self.is_half_known(ty) {
+            self.no_member(&receiver, ty, name);
+        }
+        None
+    }
+
+    fn find_on(&mut self, ty: Ty, name: &str) -> Option<Found> {
+        match self.kind_of(ty) {
+            TyKind::Param(p) => self.find_param_member(p, name),
+            _ => self.class_of(ty).and_then(|(c, args)| self.find_member(c, &args, name)),
+        }
     }
 
     fn no_member(&mut self, receiver: &hir::Expr, ty: Ty, name: &'a Name) {
@@ -222,14 +235,15 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    pub fn find_field(&mut self, object: &hir::Expr, name: &'a Name) -> Option<(Found, FieldId)> {
+    /// A field that is to be assigned, and the object as what has it.
+    pub fn find_field(&mut self, object: hir::Expr, name: &'a Name) -> Option<(hir::Expr, Found, FieldId)> {
         if &*name.text == "length" && self.has_length(object.ty) {
             self.error(Code::AssignImmutable, name.span, "the length cannot be changed");
             return None;
         }
-        let found = self.member_of(object, name)?;
+        let (object, found) = self.member_of(object, name)?;
         let field = self.as_field(&found, name)?;
-        Some((found, field))
+        Some((object, found, field))
     }
 
     /// A field's type, seen from where it was found.
@@ -248,7 +262,7 @@ impl<'a> Body<'_, 'a> {
         if &*name.text == "length" && self.has_length(object.ty) {
             return member_expr(ExprKind::Length(Box::new(object)), Ty::INT, span, name.span);
         }
-        let Some(found) = self.member_of(&object, name) else { return super::error_expr(span) };
+        let Some((object, found)) = self.member_of(object, name) else { return super::error_expr(span) };
         self.read_found(object, found, name, span)
     }
 
@@ -300,10 +314,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn method_named(&mut self, ty: Ty, name: &str) -> Option<(Found, FunId)> {
-        let found = match self.kind_of(ty) {
-            TyKind::Param(p) => self.find_param_member(p, name),
-            _ => self.class_of(ty).and_then(|(c, args)| self.find_member(c, &args, name)),
-        }?;
+        let found = self.find_on(ty, name)?;
         match found.member {
             Member::Method(fun) => Some((found, fun)),
             Member::Field(_) => None,

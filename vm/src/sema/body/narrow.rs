@@ -200,6 +200,18 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
+    /// A narrowed read as what the variable was declared as, which the narrower type need not be below: after `shape is Named` it is both.
+    pub fn as_declared(&mut self, read: &hir::Expr) -> Option<hir::Expr> {
+        let ExprKind::Convert(inner) = &read.kind else { return None };
+        let ExprKind::Local(local) = inner.kind else { return None };
+        let (narrowed, declared) = (self.shallow(read.ty), self.shallow(inner.ty));
+        let plain = expr(ExprKind::Local(local), declared, read.span);
+        match self.non_null(declared).filter(|_| self.non_null(narrowed).is_none()) {
+            Some(ty) => Some(expr(ExprKind::Convert(Box::new(plain)), ty, read.span)),
+            None => Some(plain),
+        }
+    }
+
     /// A condition as a value: the two states meet again.
     pub fn cond_value(&mut self, e: &'a ast::Expr) -> hir::Expr {
         let cond = self.cond(e);

@@ -176,8 +176,8 @@ impl<'a> Body<'_, 'a> {
                     return self.value_place(value?, name);
                 }
                 let object = self.expr(object, Want::Any);
-                let found = self.find_field(&object, name)?;
-                self.field_place(object, found, name)
+                let (object, found, field) = self.find_field(object, name)?;
+                self.field_place(object, (found, field), name)
             }
             ast::ExprKind::Index { object, index } => self.index_place(object, index),
             ast::ExprKind::Error => None,
