@@ -4,7 +4,7 @@
 //! call ([`Oracle::targets`]) that get direct calls behind tests of the receiver's class. A policy knows no code: only [`CallSiteFacts`] and [`VirtualCallFacts`], and what a profile says of the call.
 //!
 //! Here: the questions and answers, and the policies that need no profile. [`view`]: a profile as policies ask it. [`policy`]: policies that do, [`dynamic`] and [`cost_benefit`], and their names. [`evidence`]: what a decision was
-//! made by. [`fallback`]: who decides where a profile knows nothing. [`question`]: what was asked, to be asked again. [`robust`]: how near a decision was to the opposite. [`account`]: all that can be said of one. [`tree`]: decisions as trees of calls. [`crate::plan`]: decisions as a document, made again.
+//! made by. [`fallback`]: who decides where a profile knows nothing. [`question`]: what was asked, to be asked again. [`kept`]: who decides about what has optimized code already. [`robust`]: how near a decision was to the opposite. [`account`]: all that can be said of one. [`tree`]: decisions as trees of calls. [`crate::plan`]: decisions as a document, made again.
 //!
 //! Invariant: there is no decision without a reason.
 
@@ -14,6 +14,7 @@ pub mod cost_benefit;
 pub mod dynamic;
 pub mod evidence;
 pub mod fallback;
+pub mod kept;
 pub mod policy;
 pub mod question;
 pub mod receivers;
@@ -23,6 +24,7 @@ pub mod view;
 
 pub use evidence::{Comparison, Evidence, Quantity, Seen};
 pub use fallback::Fallback;
+pub use kept::{Kept, Version};
 pub use policy::{Kind, ProfileOracle};
 pub use question::{Question, Questions};
 pub use view::ProfileView;

@@ -4,6 +4,7 @@
 mod common;
 mod context;
 mod fallback;
+mod kept;
 mod plans;
 mod robust;
 mod rules;

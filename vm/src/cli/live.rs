@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// Contexts of a profile that is for the compiler alone: those of a second, of which it looks for the hot ones.
 #[cfg(feature = "native")]
-const GUIDING_NODES: u32 = 1 << 16;
+const GUIDING_NODES: u32 = 1 << 13;
 
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {

@@ -15,7 +15,7 @@ use jit::ir::{Block, CallSiteId, FuncId, Module};
 use jit::native::{Level, SiteKind};
 use jit::opt::osr::loops_around_calls;
 use jit::opt::{self, Entry, Optimizer};
-use profiler::oracle::{Fallback, InlineDecision, Oracle, Question, Questions, TinyOnly};
+use profiler::oracle::{Fallback, InlineDecision, Kept, Oracle, Questions, TinyOnly, Version};
 use profiler::plan::{Answers, Recorder};
 use profiler::tuning::CALL_TIME;
 use rustc_hash::FxHashMap;
@@ -152,8 +152,8 @@ pub fn start(
         let stopwatch = Stopwatch::new();
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
-        let (summary, asked, cold) = (told, FxHashMap::default(), Cold::default());
-        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, stopwatch, asked, cold };
+        let (summary, made, cold) = (told, FxHashMap::default(), Cold::default());
+        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, stopwatch, made, cold };
         worker.work(Model::new(tick.as_nanos() as f64));
     })?;
     Ok(Controller { summary, thread })
@@ -210,8 +210,8 @@ struct Worker {
     summary: Arc<Mutex<Summary>>,
     /// Runs while there is something to do.
     stopwatch: Stopwatch,
-    /// What was asked when the last version of each function was made.
-    asked: FxHashMap<FuncId, Vec<Question>>,
+    /// Of each function and loop the last version, unless it was given up.
+    made: FxHashMap<Job, Version>,
     cold: Cold,
 }
 
@@ -276,12 +276,12 @@ impl Worker {
     /// Asks anew about functions that run, if the profile has moved: what would be saved by other decisions is the model's to weigh.
     fn look_again(&mut self, model: &mut Model) {
         let Some(Newer { oracle, ahead }) = self.policy.newer() else { return };
-        for (&func, asked) in &self.asked {
-            if !model.has_just_run(func) {
+        for (job, version) in &self.made {
+            if job.entry != Entry::Start || !model.has_just_run(job.func) {
                 continue;
             }
-            let calls: f64 = asked.iter().map(|question| oracle.gain(question)).sum();
-            model.moved(func, calls * ahead * CALL_TIME as f64);
+            let calls: f64 = version.asked.iter().map(|question| oracle.gain(question)).sum();
+            model.moved(job.func, calls * ahead * CALL_TIME as f64);
         }
     }
 
@@ -305,15 +305,13 @@ impl Worker {
         let mut summary = lock(&self.summary);
         match job.entry {
             Entry::Start if !engine.discard_armed(job.func) => return false,
-            Entry::Start => {
-                self.asked.remove(&job.func);
-                summary.discarded += 1;
-            }
+            Entry::Start => summary.discarded += 1,
             Entry::Loop(block) => {
                 engine.discard_osr(job.func, block);
                 summary.discarded_loops += 1;
             }
         }
+        self.made.remove(&job);
         self.cold.gone(job);
         true
     }
@@ -401,8 +399,10 @@ impl Worker {
         if self.records {
             self.prepare(job.func, &*oracle);
         }
-        let recorder = Recorder::new(&*oracle);
-        let questions = Questions::new(if self.records { &recorder } else { &*oracle }, job.func);
+        let versions = self.made.iter().filter(|(made, _)| made.func == job.func).map(|(_, version)| version);
+        let kept = Kept::new(&*oracle, job.func, versions);
+        let recorder = Recorder::new(&kept);
+        let questions = Questions::new(if self.records { &recorder } else { &kept }, job.func);
         let root = self.optimizer.root(job.func, job.entry, &questions);
         let optimizing = begun.elapsed();
         let engine = self.engine.inner();
@@ -426,18 +426,21 @@ impl Worker {
         match job.entry {
             Entry::Start => {
                 summary.functions += 1;
-                summary.again += u64::from(self.asked.insert(job.func, questions.into_list()).is_some());
+                summary.again += u64::from(self.made.contains_key(&job));
             }
             Entry::Loop(_) => {
                 summary.loops += 1;
                 self.shared.let_loops_be_left();
             }
         }
+        let asked = questions.into_list();
         if let Some(answers) = &mut summary.answers {
             answers.keep(job, recorder.into_answers());
         }
-        let inlined = decisions.iter().filter(|decision| decision.verdict.is_inlined()).map(|decision| decision.callee).collect();
-        summary.decisions.extend(decisions);
-        Some(inlined)
+        summary.decisions.extend_from_slice(&decisions);
+        let inlined: Vec<_> = decisions.into_iter().filter(|decision| decision.verdict.is_inlined()).collect();
+        let callees = inlined.iter().map(|decision| decision.callee).collect();
+        self.made.insert(job, Version { asked, inlined });
+        Some(callees)
     }
 }

@@ -1,0 +1,78 @@
+//! A policy for a function that has optimized code already: calls that came in there are calls no more, so a profile of that code shows the others, and makes them look like all there is.
+//!
+//! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again, and who was tested for still is.
+//! Invariant: of a virtual call no more targets are tested for than the policy names or were tested for before, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before.
+
+use super::question::Question;
+use super::{CallSiteFacts, Evidence, InlineDecision, Oracle, Verdict, VirtualCallFacts};
+use crate::ids::{CallSiteId, FuncId};
+use crate::tuning;
+use rustc_hash::FxHashMap;
+
+/// What a version of a function was made by.
+#[derive(Clone, Default, Debug)]
+pub struct Version {
+    /// With the answers that a later profile may turn into something better.
+    pub asked: Vec<Question>,
+    /// The calls that came in.
+    pub inlined: Vec<InlineDecision>,
+}
+
+/// See the [module](self).
+pub struct Kept<'a> {
+    oracle: &'a dyn Oracle,
+    root: FuncId,
+    /// By chain, call and callee.
+    inlined: FxHashMap<(&'a [CallSiteId], CallSiteId, FuncId), &'a InlineDecision>,
+    /// By chain and call.
+    tested: FxHashMap<(&'a [CallSiteId], CallSiteId), Vec<FuncId>>,
+}
+
+impl<'a> Kept<'a> {
+    /// `before`: versions of the root, those of its loops, too.
+    pub fn new(oracle: &'a dyn Oracle, root: FuncId, before: impl IntoIterator<Item = &'a Version>) -> Self {
+        let mut kept = Kept { oracle, root, inlined: FxHashMap::default(), tested: FxHashMap::default() };
+        for Version { asked, inlined } in before {
+            let own = inlined.iter().filter(|decision| decision.root == root && decision.verdict.is_inlined());
+            kept.inlined.extend(own.map(|decision| ((&*decision.chain, decision.site, decision.callee), decision)));
+            for question in asked {
+                let Question::Tested(call) = question else { continue };
+                let facts = call.facts();
+                let tested = kept.tested.entry((facts.chain, facts.site)).or_default();
+                let new = call.targets.iter().filter(|target| !tested.contains(target)).copied().collect::<Vec<_>>();
+                tested.extend(new);
+            }
+        }
+        kept
+    }
+
+    /// If the call came in, and the policy would not inline it now.
+    fn kept(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<&InlineDecision> {
+        let came_in = || self.inlined.get(&(facts.chain, facts.site, facts.callee)).copied();
+        (facts.root == self.root && !verdict.is_inlined()).then(came_in).flatten()
+    }
+}
+
+impl Oracle for Kept<'_> {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        let verdict = self.oracle.decide(facts);
+        self.kept(facts, verdict).map_or(verdict, |decision| decision.verdict)
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        let named = self.oracle.targets(call);
+        let before = if call.root == self.root { self.tested.get(&(call.chain, call.site)) } else { None };
+        let Some(before) = before else { return named };
+        let new = named.iter().filter(|target| !before.contains(target)).copied().collect::<Vec<_>>();
+        let room = if new.is_empty() { before.len() } else { (tuning::INLINE_GUARD_MOST as usize).saturating_sub(new.len()) };
+        before.iter().take(room).copied().chain(new).collect()
+    }
+
+    /// Of what came in before it is that of then.
+    fn evidence(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<Box<Evidence>> {
+        match self.kept(facts, self.oracle.decide(facts)) {
+            Some(decision) => decision.evidence.clone(),
+            None => self.oracle.evidence(facts, verdict),
+        }
+    }
+}
