@@ -50,6 +50,9 @@ fn the_first_null_is_reported() {
         "  v10 = null_check v0 @11\n  v11 = null_check v1 @12\n  v15 = check_bounds v2, v3 @13\n  v13 = load v10.field2 nonnull\n  return v13\n",
         // Class tests.
         "  v10 = null_check v0 @11\n  v16 = has_class class7, v10\n  v11 = null_check v1 @12\n  v17 = has_class class7, v11\n  v12 = null_check v2 @13\n  v18 = bool_to_int v16\n  return v18\n",
+        // Accesses to what may be one of them, before their own: by select, and the same of arrays.
+        "  v10 = null_check v0 @11\n  v11 = null_check v1 @12\n  v12 = null_check v2 @13\n  v17 = icmp lt v3, v3\n  v18 = select v17, v10, v11\n  v19 = load v18.field2 nonnull\n  v14 = load v11.field2 nonnull\n  v13 = load v10.field2 nonnull\n  v16 = iadd v19, v14\n  return v16\n",
+        "  v10 = null_check v0 @11\n  v11 = null_check v1 @12\n  v17 = icmp le v3, v3\n  v18 = select v17, v10, v11\n  v19 = load v18.field2 nonnull\n  v14 = load v11.field2 nonnull\n  v13 = load v10.field2 nonnull\n  v12 = null_check v2 @13\n  v20 = select v17, v12, v12\n  v15 = array_len v20 nonnull\n  v21 = array_len v12 nonnull\n  v16 = iadd v15, v21\n  return v16\n",
         // Checked in one block, used in another.
         "  v10 = null_check v0 @11\n  v11 = null_check v1 @12\n  v12 = null_check v2 @13\n  v17 = icmp lt v3, v3\n  branch v17, block1, block2\nblock1():\n  return v3\nblock2():\n  v13 = load v10.field2 nonnull\n  return v13\n",
     ];

@@ -3,7 +3,7 @@
 //! In: a function whose accesses are split from their checks. Out: which checks need no code, and which accesses make them; also the values that are not null wherever they are used, by what defines them.
 //!
 //! A check and the access may have operations between them that neither fail nor can be seen. Invariant: checks that fail together are reported as if each had been made where it stands, the first one first: an access
-//! takes over a check only if no later check is made before that access.
+//! takes over a check only if no later check is made before that access, and the reference is nowhere under another name.
 
 use crate::ir::liveness::Liveness;
 use crate::ir::{Block, Function, Inst, Loc, Null, Op, Value};
@@ -69,6 +69,9 @@ impl FreeChecks {
                 }
                 continue;
             }
+            for passed in passed_on(&data.op) {
+                open.get_mut(&live.root(passed)).and_then(Option::take);
+            }
             let faulting = faults(&data.op);
             let accessed = faulting.or(accessed(&data.op)).and_then(|object| open.get_mut(&live.root(object)));
             // An access that does not fault needs the check before it.
@@ -107,6 +110,12 @@ fn accessed(op: &Op) -> Option<Value> {
         Op::ArrayLen(object, Null::Never) | Op::HasClass(_, object) => Some(object),
         _ => None,
     }
+}
+
+/// References that the result may be: an access to it is one to them that nobody sees, so their checks stand before it.
+fn passed_on(op: &Op) -> impl Iterator<Item = Value> {
+    let either = if let Op::Select { then, els, .. } = *op { [Some(then), Some(els)] } else { [None, None] };
+    either.into_iter().flatten()
 }
 
 fn gives_object(op: &Op) -> bool {
