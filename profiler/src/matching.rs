@@ -2,7 +2,8 @@
 //!
 //! In: [`Names`], what identifies functions and call sites whatever their numbers are; a [`Program`]. Out: [`Mapping`], for each the number it has there, if it is there.
 //!
-//! A function is known again by its name and its file's name (in whichever folder), or by its name alone where its file is unknown. Several such are looked for together: on their lines if all of them are there; else, if there are as many as
+//! A function is known again by its name and its file, or by its name alone where its file is unknown. A file that is not there any more is the one of its name whose path ends alike, of those that were not there.
+//! Several functions of one name and file are looked for together: on their lines if all of them are there; else, if there are as many as
 //! before, by their order; else all on lines that are equally far away; else each on its line. Several on one line are told apart by their order. A name that ends with the function's own line, as those of closures do, is taken without it.
 //! A call site is known again by its caller and its distance from the caller's first line, or by its line where nothing is at that distance; of several on one line by their order, and so are those whose line both programs do not know.
 //! Invariant: two functions, and two call sites, with different names are never found to be the same one as long as there is one for each; of functions that are looked for together, no two are found to be one.
@@ -10,7 +11,9 @@
 use crate::ids::{CallSiteId, FuncId};
 use crate::program::{Function, Program};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// What identifies a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +49,7 @@ impl Names {
     pub fn of(program: &Program) -> Names {
         let mut counts: FxHashMap<(&str, &str, u32), u32> = FxHashMap::default();
         let functions = program.functions.values().map(|function| {
-            let nth = next(counts.entry((&function.name, &function.file, function.line)).or_default());
+            let nth = next(counts.entry((stem(function), &function.file, function.line)).or_default());
             FunctionKey { function: function.clone(), nth }
         });
         let functions = functions.collect();
@@ -62,14 +65,16 @@ impl Names {
     pub fn find_in(&self, now: &Program) -> Mapping {
         let index = Index::new(now);
         let mut mapping = Mapping::default();
+        let files = files(self.functions.values().map(|key| &*key.function.file), now.functions.values().map(|function| &*function.file));
         let mut namesakes: FxHashMap<(&str, &str), Vec<Placed>> = FxHashMap::default();
         for (id, FunctionKey { function, nth }) in &self.functions {
             let place = Place { line: function.line, nth: *nth };
-            namesakes.entry((stem(function), base(&function.file))).or_default().push((place, id));
+            namesakes.entry((stem(function), &function.file)).or_default().push((place, id));
         }
-        for (name, mut then) in namesakes {
+        for ((name, file), mut then) in namesakes {
             then.sort_unstable();
-            let now = index.functions.get(&name).map_or(&[][..], |ids| ids);
+            let found = files.get(file).and_then(|file| index.functions.get(&(name, *file)));
+            let now = found.map_or(&[][..], |ids| ids);
             pair(&then, &index.placed(now), |id, found| mapping.functions[id] = found.into());
         }
         for (id, site) in &self.sites {
@@ -146,7 +151,7 @@ fn pair(then: &[Placed], now: &[Placed], mut tell: impl FnMut(FuncId, Option<Fun
 /// A program by name.
 struct Index<'a> {
     program: &'a Program,
-    /// By name and file's name, and by name alone.
+    /// By name and file, and by name alone.
     functions: FxHashMap<(&'a str, &'a str), Vec<FuncId>>,
     sites: FxHashMap<(FuncId, u32), Vec<CallSiteId>>,
 }
@@ -155,7 +160,7 @@ impl<'a> Index<'a> {
     pub fn new(program: &'a Program) -> Index<'a> {
         let mut functions: FxHashMap<(&str, &str), Vec<FuncId>> = FxHashMap::default();
         for (id, function) in &program.functions {
-            let (name, file) = (stem(function), base(&function.file));
+            let (name, file) = (stem(function), &*function.file);
             functions.entry((name, file)).or_default().push(id);
             if !file.is_empty() {
                 functions.entry((name, "")).or_default().push(id);
@@ -183,6 +188,30 @@ impl<'a> Index<'a> {
         let found = if site.line == 0 { on(0) } else { on(moved).or_else(|| on(site.line)) };
         found?.get(site.nth as usize).copied()
     }
+}
+
+/// For each file the one that it is now, if it is there: of the same path, or else of the same name, those first that have most folders in common from there up.
+fn files<'a>(then: impl Iterator<Item = &'a str>, now: impl Iterator<Item = &'a str>) -> FxHashMap<&'a str, &'a str> {
+    let (then, now): (BTreeSet<&str>, BTreeSet<&str>) = (then.collect(), now.collect());
+    // What has no file is looked for everywhere.
+    let mut found: FxHashMap<&str, &str> = then.intersection(&now).chain([&""]).map(|&file| (file, file)).collect();
+    let mut others: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    now.difference(&then).for_each(|&file| others.entry(base(file)).or_default().push(file));
+    let moved = then.difference(&now).flat_map(|&was| others.get(base(was)).into_iter().flatten().map(move |&is| (was, is)));
+    let mut moved: Vec<_> = moved.map(|(was, is)| (Reverse(alike(was, is)), was, is)).collect();
+    moved.sort_unstable();
+    let mut taken: FxHashSet<&str> = FxHashSet::default();
+    for (_, was, is) in moved {
+        if !found.contains_key(was) && taken.insert(is) {
+            found.insert(was, is);
+        }
+    }
+    found
+}
+
+/// Parts at the ends of two paths that are the same.
+fn alike(one: &str, other: &str) -> usize {
+    one.rsplit('/').zip(other.rsplit('/')).take_while(|(a, b)| a == b).count()
 }
 
 /// A file's name without its folder.
@@ -226,6 +255,42 @@ mod tests {
     fn a_program_is_found_in_itself_whatever_is_alike() {
         let twins = program(&[("f", 1), ("closure", 3), ("closure", 3), ("f", 9)], &[(0, 2), (0, 2), (1, 3), (2, 3), (0, 4), (3, 9)]);
         assert_eq!(mapped(&twins, &twins), ((0..4).map(Some).collect(), (0..6).map(Some).collect()));
+    }
+
+    /// Functions `f` on the same line of these files, each with a call.
+    fn in_files(files: &[&str]) -> Program {
+        let mut program = Program::default();
+        for file in files {
+            let caller = program.functions.push(Function { name: "f".into(), file: (*file).into(), line: 2 });
+            program.sites.push(CallSite { caller, line: 2 });
+        }
+        program
+    }
+
+    #[test]
+    fn files_of_one_name_are_told_apart_by_their_folders() {
+        let found = |then: &[&str], now: &[&str]| {
+            let (functions, sites) = mapped(&in_files(then), &in_files(now));
+            assert_eq!(functions, sites);
+            functions
+        };
+        let both = ["a/work.x", "b/work.x"];
+        assert_eq!(found(&both, &both), [Some(0), Some(1)]);
+        assert_eq!(found(&both, &["b/work.x", "a/work.x"]), [Some(1), Some(0)]);
+        assert_eq!(found(&both, &["b/work.x"]), [None, Some(0)]);
+        assert_eq!(found(&["b/work.x"], &both), [Some(1)]);
+        assert_eq!(found(&both, &["/new/b/work.x", "/new/a/work.x"]), [Some(1), Some(0)], "all is elsewhere now");
+        assert_eq!(found(&both, &["/new/b/work.x"]), [None, Some(0)]);
+        assert_eq!(found(&["work.x"], &["/a/work.x"]), [Some(0)]);
+        assert_eq!(found(&both, &["c/work.x", "d/work.x", "a/other.x"]), [Some(0), Some(1)], "by their order");
+        assert_eq!(found(&["", "a/work.x"], &["a/work.x"]), [Some(0), Some(0)], "what has no file may be in any");
+        assert_eq!(found(&["a/work.x"], &[""]), [None]);
+    }
+
+    #[test]
+    fn names_with_and_without_their_line_are_not_one() {
+        let twins = program(&[("f:3", 3), ("f", 3)], &[(0, 3), (1, 3)]);
+        assert_eq!(mapped(&twins, &twins).0, [Some(0), Some(1)]);
     }
 
     #[test]
