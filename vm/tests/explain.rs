@@ -123,6 +123,23 @@ fn an_exact_profile_is_sure_and_without_regret() {
     assert!(plain["profile"].is_null() && plain["calls"].as_array().unwrap().iter().all(|call| call["evidence"].is_null()));
 }
 
+/// Each was inlined into the next before that was compiled, by what it was then: not so many calls deep.
+#[test]
+fn calls_that_came_in_with_others_are_told_as_they_were_decided() {
+    let mut program = String::from("fun f0(x: Int): Int = x + 1\n");
+    (1..20).for_each(|i| program += &format!("fun f{i}(x: Int): Int = f{}(x)\n", i - 1));
+    program += "fun main() {\n    var s = 0\n    for i in 0..<10000 { s += f19(i) }\n    println(s)\n}\n";
+    let folder = Folder::new("explain-deep").with("deep.lang", &program);
+    let out = good(&folder, &["explain", "deep.lang", "--profile", "exhaustive", "--check", "--format", "json"]);
+    let explanation: Value = serde_json::from_str(&out).unwrap();
+    let inlined: Vec<&Value> = explanation["calls"].as_array().unwrap().iter().filter(|call| call["inlined"] == true).collect();
+    assert!(inlined.len() >= 19, "{}", inlined.len());
+    for call in inlined {
+        let evidence = &call["evidence"];
+        assert_eq!((&evidence["regret"]["inlined"], &evidence["by_size"]["inlined"]), (&true.into(), &true.into()), "{call}");
+    }
+}
+
 #[test]
 fn one_site_is_shown_wherever_it_is_inlined() {
     let folder = folder("explain-site");

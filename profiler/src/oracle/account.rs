@@ -6,6 +6,7 @@ use super::policy::Policy;
 use super::robust::{FlipMargin, Regret, flip_margin, regret, stability};
 use super::view::{Calls, ProfileView};
 use super::{CallSiteFacts, Comparison, Oracle, Seen, StaticOracle, Verdict};
+use crate::ids::{CallSiteId, FuncId};
 
 /// What is said of one call.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,10 +46,11 @@ pub struct Accountant<'a> {
 }
 
 impl Accountant<'_> {
-    /// Of a call that was asked about with these facts.
-    pub fn account(&self, facts: &CallSiteFacts<'_>) -> Account {
+    /// Of a call that was asked about with these facts, in the function `root` behind the calls `chain`: where an early form that was decided about has come to stand, the call runs as often as it does there.
+    pub fn account(&self, facts: &CallSiteFacts<'_>, root: FuncId, chain: &[CallSiteId]) -> Account {
         let Accountant { policy, profile, exhaustive, resamples, seed } = *self;
-        let seen = policy.look(profile, facts);
+        let copy = CallSiteFacts { root, chain, ..facts.clone() };
+        let seen = policy.look(profile, &copy);
         let judgement = policy.judge(facts, &seen);
         Account {
             seen,
@@ -58,7 +60,7 @@ impl Accountant<'_> {
             comparison: judgement.comparison,
             flip: flip_margin(policy, facts, &seen),
             stability: stability(policy, facts, &seen, resamples, seed),
-            regret: exhaustive.map(|exhaustive| regret(policy, facts, &seen, exhaustive)),
+            regret: exhaustive.map(|exhaustive| regret(policy, facts, &seen, policy.look(exhaustive, &copy))),
             by_size: StaticOracle::default().decide(facts),
         }
     }

@@ -4,7 +4,6 @@
 //! what an exhaustive profile would have made of it ([`regret`]). All by asking the policy again, none by knowing its rules.
 
 use super::policy::Policy;
-use super::view::ProfileView;
 use super::{CallSiteFacts, Seen, Verdict};
 use crate::samplers::Random;
 
@@ -113,9 +112,8 @@ pub struct Regret {
     pub calls: f64,
 }
 
-/// Compares a decision with the one that an exhaustive profile would have made on the same facts.
-pub fn regret(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, exhaustive: &ProfileView) -> Regret {
-    let exact = policy.look(exhaustive, facts);
+/// Compares a decision with the one that would have been made on the same facts by what an exhaustive profile says of the call, `exact`.
+pub fn regret(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, exact: Seen) -> Regret {
     let verdict = policy.judge(facts, &exact).verdict;
     let is_same = policy.judge(facts, seen).verdict.is_inlined() == verdict.is_inlined();
     let calls = if is_same { 0.0 } else { exact.weight };

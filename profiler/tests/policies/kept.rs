@@ -56,7 +56,10 @@ fn what_came_in_comes_in_again_though_the_profile_does_not_see_it_any_more() {
     // So it goes on.
     let second = version(&kept);
     let kept = Kept::new(&NoInlining, func(1), [&second]);
-    assert_eq!((targets(&kept, func(1)), [2, 3, 4].map(|callee| kept.decide(&call(1, callee)).is_inlined())), (vec![2, 3], [true, true, false]));
+    assert_eq!(
+        (targets(&kept, func(1)), [2, 3, 4].map(|callee| kept.decide(&call(1, callee)).is_inlined())),
+        (vec![2, 3], [true, true, false])
+    );
 }
 
 #[test]

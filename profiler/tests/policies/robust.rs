@@ -189,7 +189,7 @@ fn regret_is_the_weight_that_was_misjudged() {
     let policy = Kind::Dynamic.policy().expect("asks a profile");
     let of = |callee: usize| {
         let facts = CallSiteFacts { site: site(callee - 1), callee: func(callee), ..facts(100) };
-        regret(&*policy, &facts, &policy.look(&sampled, &facts), &exhaustive)
+        regret(&*policy, &facts, &policy.look(&sampled, &facts), policy.look(&exhaustive, &facts))
     };
     let missed = of(1);
     assert!(missed.verdict.is_inlined());

@@ -13,7 +13,7 @@ use jit::ir::CallSiteId;
 use jit::opt::Optimized;
 use profiler::oracle::account::{Account, Accountant};
 use profiler::oracle::tree::{InlineTree, Node, NodeId, Origin, trees};
-use profiler::oracle::{self, CallSiteFacts, Certainty, InlineDecision};
+use profiler::oracle::{self, Certainty, InlineDecision};
 #[cfg(feature = "native")]
 use profiler::plan::{Reach, Toggle};
 
@@ -84,8 +84,7 @@ impl Builder<'_> {
         });
         let account = |node: &Node<'_>| {
             let facts = node.decision.facts()?;
-            // A copy runs as often as it does here, whoever decided about it.
-            Some(accountant.as_ref()?.account(&CallSiteFacts { root: tree.root, chain: &node.chain, ..facts }))
+            Some(accountant.as_ref()?.account(&facts, tree.root, &node.chain))
         };
         let accounts: Vec<Option<Account>> = tree.nodes.values().map(account).collect();
         let weight = accountant.is_some().then(|| accounts.iter().flatten().map(|account| account.seen.weight).sum());
