@@ -227,6 +227,8 @@ impl Worker {
 
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (0.0, 0.0);
+        // Bytes of code that could not be freed when that was asked for last: for them alone no thread is stopped again.
+        let mut kept = 0;
         while let Some(ticks) = self.wait(&model) {
             self.look(&ticks, &mut model);
             self.shared.set_calm(model.is_calm());
@@ -241,8 +243,10 @@ impl Worker {
                 }
                 self.compile(job, &mut model);
             }
-            if self.engine.inner().retired_bytes() > tuning::RETIRED && model.ran() > asked + tuning::RECLAIM_PAUSE {
-                asked = model.ran();
+            let retired = self.engine.inner().retired_bytes();
+            kept = retired.min(kept);
+            if retired - kept > tuning::RETIRED && model.ran() > asked + tuning::RECLAIM_PAUSE {
+                (asked, kept) = (model.ran(), retired);
                 self.shared.ask_for_reclaim();
             }
         }
@@ -257,6 +261,10 @@ impl Worker {
     }
 
     fn look(&mut self, ticks: &[Frames], model: &mut Model) {
+        // Without ticks nothing is seen, and nothing follows from that.
+        if ticks.is_empty() {
+            return;
+        }
         model.look(|func| self.engine.inner().was_called(func));
         let mut can_leave = false;
         for frames in ticks {
