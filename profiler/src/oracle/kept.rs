@@ -1,10 +1,10 @@
 //! A policy for a function that has optimized code already: calls that came in there are calls no more, so a profile of that code shows the others, and makes them look like all there is.
 //!
-//! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again, and who was tested for still is.
-//! Invariant: of a virtual call no more targets are tested for than the policy names or were tested for before, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before.
+//! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again unless the root is full, and who was tested for still is.
+//! Invariant: of a virtual call no more targets are tested for than the policy names, or were tested for in one version, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before.
 
 use super::question::Question;
-use super::{CallSiteFacts, Evidence, InlineDecision, Oracle, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, Evidence, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
 use crate::ids::{CallSiteId, FuncId};
 use crate::tuning;
 use rustc_hash::FxHashMap;
@@ -25,31 +25,32 @@ pub struct Kept<'a> {
     /// By chain, call and callee.
     inlined: FxHashMap<(&'a [CallSiteId], CallSiteId, FuncId), &'a InlineDecision>,
     /// By chain and call.
-    tested: FxHashMap<(&'a [CallSiteId], CallSiteId), Vec<FuncId>>,
+    tested: FxHashMap<(&'a [CallSiteId], CallSiteId), &'a [FuncId]>,
 }
 
 impl<'a> Kept<'a> {
-    /// `before`: versions of the root, those of its loops, too.
+    /// `before`: versions of the root, those of its loops, too; what the first says of a call counts.
     pub fn new(oracle: &'a dyn Oracle, root: FuncId, before: impl IntoIterator<Item = &'a Version>) -> Self {
         let mut kept = Kept { oracle, root, inlined: FxHashMap::default(), tested: FxHashMap::default() };
         for Version { asked, inlined } in before {
-            let own = inlined.iter().filter(|decision| decision.root == root && decision.verdict.is_inlined());
-            kept.inlined.extend(own.map(|decision| ((&*decision.chain, decision.site, decision.callee), decision)));
+            for decision in inlined.iter().filter(|decision| decision.root == root) {
+                kept.inlined.entry((&decision.chain, decision.site, decision.callee)).or_insert(decision);
+            }
             for question in asked {
                 let Question::Tested(call) = question else { continue };
                 let facts = call.facts();
-                let tested = kept.tested.entry((facts.chain, facts.site)).or_default();
-                let new = call.targets.iter().filter(|target| !tested.contains(target)).copied().collect::<Vec<_>>();
-                tested.extend(new);
+                kept.tested.entry((facts.chain, facts.site)).or_insert(&call.targets);
             }
         }
         kept
     }
 
-    /// If the call came in, and the policy would not inline it now.
+    /// If the call came in, and the policy would not inline it now, though there is room.
     fn kept(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<&InlineDecision> {
-        let came_in = || self.inlined.get(&(facts.chain, facts.site, facts.callee)).copied();
-        (facts.root == self.root && !verdict.is_inlined()).then(came_in).flatten()
+        if facts.root != self.root || verdict.is_inlined() || verdict == Verdict::Call(Refused::RootTooLarge) {
+            return None;
+        }
+        self.inlined.get(&(facts.chain, facts.site, facts.callee)).copied()
     }
 }
 

@@ -82,3 +82,18 @@ fn new_targets_take_the_places_of_old_ones() {
     assert_eq!(after(&[3, 5]), [2, 3, 5]);
     assert_eq!(after(&[5, 6, 7]), [5, 6, 7]);
 }
+
+#[test]
+fn of_several_versions_the_first_says_what_counts_and_a_full_root_takes_in_no_more() {
+    let versions = [version(&oracle(&[2, 3])), version(&oracle(&[4]))];
+    let kept = Kept::new(&NoInlining, func(1), &versions);
+    assert_eq!(targets(&kept, func(1)), [2, 3], "no version tested for three");
+    assert!([2, 3, 4].iter().all(|&callee| kept.decide(&call(1, callee)).is_inlined()));
+    struct Full;
+    impl Oracle for Full {
+        fn decide(&self, _: &CallSiteFacts<'_>) -> Verdict {
+            Verdict::Call(Refused::RootTooLarge)
+        }
+    }
+    assert_eq!(Kept::new(&Full, func(1), &versions).decide(&call(1, 2)), Verdict::Call(Refused::RootTooLarge));
+}

@@ -8,6 +8,7 @@ use crate::floats::floats;
 use crate::ints::ints;
 use crate::kernels::kernels;
 use crate::memory::memory;
+use crate::nulls::nulls;
 use crate::objects::objects;
 use crate::promises::promises;
 use crate::scope::{Scope, Var};
@@ -60,6 +61,7 @@ const PARTS: &[Part] = &[
     (20, "promises", promises),
     (20, "calls", calls),
     (20, "texts", texts),
+    (20, "nulls", nulls),
 ];
 
 impl<'a> Generator<'a> {

@@ -69,8 +69,9 @@ impl FreeChecks {
                 }
                 continue;
             }
-            for passed in passed_on(&data.op) {
-                open.get_mut(&live.root(passed)).and_then(Option::take);
+            // An access to the result is one to them that nobody sees: the checks stand before it.
+            if let Op::Select { then, els, .. } = data.op {
+                [then, els].iter().for_each(|&either| _ = open.get_mut(&live.root(either)).and_then(Option::take));
             }
             let faulting = faults(&data.op);
             let accessed = faulting.or(accessed(&data.op)).and_then(|object| open.get_mut(&live.root(object)));
@@ -110,12 +111,6 @@ fn accessed(op: &Op) -> Option<Value> {
         Op::ArrayLen(object, Null::Never) | Op::HasClass(_, object) => Some(object),
         _ => None,
     }
-}
-
-/// References that the result may be: an access to it is one to them that nobody sees, so their checks stand before it.
-fn passed_on(op: &Op) -> impl Iterator<Item = Value> {
-    let either = if let Op::Select { then, els, .. } = *op { [Some(then), Some(els)] } else { [None, None] };
-    either.into_iter().flatten()
 }
 
 fn gives_object(op: &Op) -> bool {

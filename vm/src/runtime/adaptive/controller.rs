@@ -5,7 +5,7 @@
 
 use super::cold::Cold;
 use super::forced::{Choice, Choices, Closes, Force};
-use super::model::{At, Code, Facts, Job, Model, Seen};
+use super::model::{At, Code, Facts, Job, Model, Seen, order};
 use super::{Adaptive, Frames};
 use crate::runtime::native::NativeEngine;
 use crate::runtime::profiling::clock::thread_time;
@@ -34,6 +34,11 @@ const LOOK: f64 = 1e8;
 pub trait Policy: Send {
     /// By the profile as it is now: asked for before each function.
     fn oracle(&mut self) -> Arc<dyn Oracle>;
+
+    /// It goes by a profile of the program's own code, in which what has come in is no call any more: that comes in again.
+    fn keeps(&self) -> bool {
+        false
+    }
 
     /// If there is a newer profile than when this was asked last, what it decides.
     fn newer(&mut self) -> Option<Newer> {
@@ -227,8 +232,8 @@ impl Worker {
 
     fn decide(&mut self, mut model: Model) {
         let (mut asked, mut looked) = (0.0, 0.0);
-        // Bytes of code that could not be freed when that was asked for last: for them alone no thread is stopped again.
-        let mut kept = 0;
+        // A stop frees what was out of use at the one before; what a thread still holds on to, none does.
+        let mut pause = tuning::RECLAIM_PAUSE;
         while let Some(ticks) = self.wait(&model) {
             self.look(&ticks, &mut model);
             self.shared.set_calm(model.is_calm());
@@ -243,10 +248,10 @@ impl Worker {
                 }
                 self.compile(job, &mut model);
             }
-            let retired = self.engine.inner().retired_bytes();
-            kept = retired.min(kept);
-            if retired - kept > tuning::RETIRED && model.ran() > asked + tuning::RECLAIM_PAUSE {
-                (asked, kept) = (model.ran(), retired);
+            if self.engine.inner().retired_bytes() <= tuning::RETIRED {
+                pause = tuning::RECLAIM_PAUSE;
+            } else if model.ran() > asked + pause {
+                (asked, pause) = (model.ran(), 2.0 * pause);
                 self.shared.ask_for_reclaim();
             }
         }
@@ -407,7 +412,7 @@ impl Worker {
         if self.records {
             self.prepare(job.func, &*oracle);
         }
-        let versions = self.made.iter().filter(|(made, _)| made.func == job.func).map(|(_, version)| version);
+        let versions = if self.policy.keeps() { before(&self.made, job) } else { Vec::new() };
         let kept = Kept::new(&*oracle, job.func, versions);
         let recorder = Recorder::new(&kept);
         let questions = Questions::new(if self.records { &recorder } else { &kept }, job.func);
@@ -451,4 +456,11 @@ impl Worker {
         self.made.insert(job, Version { asked, inlined });
         Some(callees)
     }
+}
+
+/// The versions of the function and its loops that there are, that of the same job first.
+fn before(made: &FxHashMap<Job, Version>, job: Job) -> Vec<&Version> {
+    let mut before: Vec<(&Job, &Version)> = made.iter().filter(|(made, _)| made.func == job.func).collect();
+    before.sort_by_key(|(made, _)| (**made != job, order(made)));
+    before.into_iter().map(|(_, version)| version).collect()
 }

@@ -125,6 +125,10 @@ impl Policy for Guide {
         self.oracle.clone()
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn newer(&mut self) -> Option<Newer> {
         self.slow_down();
         self.refresh();

@@ -204,9 +204,16 @@ impl<'a> Body<'_, 'a> {
     pub fn as_declared(&mut self, read: &hir::Expr) -> Option<hir::Expr> {
         let ExprKind::Convert(inner) = &read.kind else { return None };
         let ExprKind::Local(local) = inner.kind else { return None };
-        let (narrowed, declared) = (self.shallow(read.ty), self.shallow(inner.ty));
+        // Casts to wider types are conversions, too.
+        let known = self.var_of(local).and_then(|var| self.state.get(var));
+        if known != Some(read.ty) {
+            return None;
+        }
+        let declared = self.shallow(inner.ty);
         let plain = expr(ExprKind::Local(local), declared, read.span);
-        match self.non_null(declared).filter(|_| self.non_null(narrowed).is_none()) {
+        // A type parameter may stand for a nullable type.
+        let may_be_null = self.without_null(read.ty).is_some();
+        match self.non_null(declared).filter(|_| !may_be_null) {
             Some(ty) => Some(expr(ExprKind::Convert(Box::new(plain)), ty, read.span)),
             None => Some(plain),
         }
