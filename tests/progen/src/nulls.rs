@@ -94,7 +94,9 @@ fn check(p: &mut Part<'_, '_>, known: &mut Known) {
 
 /// One of those that are known.
 fn one(p: &mut Part<'_, '_>, of: &[String]) -> Option<String> {
-    (!of.is_empty()).then(|| of[p.choices.below(of.len())].clone())
+    // The last ones have been used least.
+    let from = if p.choices.chance(60) { of.len().saturating_sub(2) } else { 0 };
+    (!of.is_empty()).then(|| of[from + p.choices.below(of.len() - from)].clone())
 }
 
 fn link(p: &mut Part<'_, '_>, known: &Known) -> String {
@@ -138,10 +140,17 @@ fn statement(p: &mut Part<'_, '_>, known: &mut Known, depth: usize) {
             p.line(format!("s ^= {a} + {b}"));
         }
         5 | 6 => {
-            // One of two, by another name.
+            // One of two, by another name: read before these are, perhaps.
+            if p.choices.chance(50) {
+                check(p, known);
+                check(p, known);
+            }
             let (name, cond) = (p.fresh("l"), cond(p, known));
             let (one, other) = (link(p, known), link(p, known));
             p.line(format!("let {name} = if {cond} {{ {one} }} else {{ {other} }}"));
+            if p.choices.chance(50) {
+                p.line(format!("s = s * 31 + {name}.n + {other}.n * 3 - {one}.n"));
+            }
             known.links.push(name);
         }
         7 => {
