@@ -149,7 +149,11 @@ impl<'a> Numbering<'a> {
             _ if effects::is_pure(op) => op.clone(),
             _ => return None,
         };
-        key.for_each_arg_mut(|v| *v = self.root(*v));
+        match &mut key {
+            // What is chosen from checked values is proven by that: it is no choice of the unchecked ones, which may stand anywhere.
+            Op::Select { .. } => key.for_each_arg_mut(|v| *v = self.aliases.get(*v)),
+            _ => key.for_each_arg_mut(|v| *v = self.root(*v)),
+        }
         order_operands(&mut key);
         Some(key)
     }

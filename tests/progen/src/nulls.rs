@@ -141,11 +141,24 @@ fn statement(p: &mut Part<'_, '_>, known: &mut Known, depth: usize) {
         }
         5 | 6 => {
             // One of two, by another name: read before these are, perhaps.
-            if p.choices.chance(50) {
+            let mut cond = cond(p, known);
+            if p.choices.chance(30) {
+                // The same choice of unchecked ones comes before.
+                let (which, any) = (p.fresh("k"), p.fresh("l"));
+                p.line(format!("let {which} = {cond}"));
+                p.line(format!("let {any} = if {which} {{ a }} else {{ b }}"));
+                p.line(format!("s += ({any} == null).toInt()"));
+                cond = which;
+                for link in ["a", "b"] {
+                    let name = p.fresh("l");
+                    p.line(format!("let {name} = {link}!!"));
+                    known.links.push(name);
+                }
+            } else if p.choices.chance(50) {
                 check(p, known);
                 check(p, known);
             }
-            let (name, cond) = (p.fresh("l"), cond(p, known));
+            let name = p.fresh("l");
             let (one, other) = (link(p, known), link(p, known));
             p.line(format!("let {name} = if {cond} {{ {one} }} else {{ {other} }}"));
             if p.choices.chance(50) {
