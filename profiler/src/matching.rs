@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 pub struct FunctionKey {
     /// Name, file and line.
     pub function: Function,
-    /// Which of those with this name on this line, in the order of their numbers: 0 for the first.
+    /// Which of those with this name (without the line at its end) on this line, in the order of their numbers: 0 for the first.
     pub nth: u32,
 }
 

@@ -121,7 +121,7 @@ pub const ADAPTIVE_TICK: Duration = Duration::from_millis(1);
 pub const ADAPTIVE_CODE: u64 = 64 << 20;
 /// Bytes of code out of use for which the program is stopped if no collection comes: much less than a program's code, much more than a function's.
 pub const RETIRED: u64 = 256 << 10;
-/// Nanoseconds that the program runs from one such stop to the next.
+/// Nanoseconds that the program runs from one such stop to the next, twice as many each time until less is out of use.
 pub const RECLAIM_PAUSE: f64 = 1e8;
 /// Yield points that a thread looks at for a loop that it can leave: about a millisecond in all.
 pub const LEAVING: u32 = 10_000;
