@@ -40,7 +40,7 @@ pub use spread::Errors;
 pub use sums::SumErrors;
 
 use crate::ids::{EdgeId, ThreadId};
-use crate::profile::{self, Certainty, ContextId, DcgEdge, Meta, Profile};
+use crate::profile::{self, Certainty, DcgEdge, Meta, Profile};
 use crate::program::Program;
 use crate::sample::{Observed, Sample};
 use crate::samplers::Mode;
@@ -49,7 +49,7 @@ use crate::structures::cct::Cct;
 use crate::structures::dcg::Dcg;
 use crate::structures::dropped::Dropped;
 use crate::structures::ksf::SiblingKsf;
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use cranelift_entity::EntityRef;
 use follow::Follower;
 use spread::{Known, Scale, Spread};
 use std::hash::Hash;
@@ -111,10 +111,6 @@ pub struct Collected {
     pub size: Size,
     /// Of what the profile has errors of the parts of.
     pub sums: SumErrors,
-    /// Errors of edges' shares of all calls, as [`Errors::share`].
-    pub edge_shares: SecondaryMap<EdgeId, Option<f64>>,
-    /// The same of contexts; empty where the profile has none of them, or its weights are exact.
-    pub context_shares: PrimaryMap<ContextId, Option<f64>>,
 }
 
 /// How large a context structure is.
@@ -124,7 +120,7 @@ pub struct Size {
     pub nodes: u64,
     /// With the DCG, the stacks of threads, and what errors need.
     pub bytes: usize,
-    /// What found no room.
+    /// What found no room; its weight as those of the profile, where there is one.
     pub dropped: Dropped,
 }
 
@@ -236,8 +232,7 @@ impl Collector {
     /// A sample had an edge that the program does not have.
     pub fn profile(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<Profile, CollectError> {
         let scale = self.scale(calls);
-        let contexts = self.document(scale)?.map(|(contexts, _)| contexts);
-        build(meta, program, document::edges(&self.dcg, scale).0, contexts)
+        build(meta, program, document::edges(&self.dcg, scale), self.document(scale)?)
     }
 
     /// [`Collector::profile`], and what belongs to it.
@@ -246,11 +241,9 @@ impl Collector {
     /// As for [`Collector::profile`].
     pub fn finish(&self, meta: Meta, program: Program, calls: Option<u64>) -> Result<(Profile, Collected), CollectError> {
         let scale = self.scale(calls);
-        let (edges, edge_shares) = document::edges(&self.dcg, scale);
-        let (contexts, context_shares) = self.document(scale)?.unzip();
-        let context_shares = context_shares.unwrap_or_default();
-        let collected = Collected { size: self.size(), sums: self.sums.errors(&self.dcg, scale), edge_shares, context_shares };
-        Ok((build(meta, program, edges, contexts)?, collected))
+        let (mut size, sums) = (self.size(), self.sums.errors(&self.dcg, scale));
+        size.dropped.weight *= scale.factor;
+        Ok((self.profile(meta, program, calls)?, Collected { size, sums }))
     }
 
     fn scale(&self, calls: Option<u64>) -> Scale {
@@ -262,8 +255,8 @@ impl Collector {
         }
     }
 
-    fn document(&self, scale: Scale) -> Result<Option<document::Documented>, CollectError> {
-        let (mut contexts, shares) = match (&self.contexts, self.options.kind) {
+    fn document(&self, scale: Scale) -> Result<Option<profile::Contexts>, CollectError> {
+        let mut contexts = match (&self.contexts, self.options.kind) {
             (Contexts::None, _) => return Ok(None),
             (Contexts::Cct(cct), _) => document::forest(cct, profile::Structure::Cct, scale)?,
             (Contexts::CcMap(map), _) => document::forest(map, profile::Structure::CcMap, scale)?,
@@ -275,7 +268,7 @@ impl Collector {
         if self.options.weights == Weights::Exact {
             contexts = contexts.with_certainty(Certainty::Exact)?;
         }
-        Ok(Some((contexts, shares)))
+        Ok(Some(contexts))
     }
 }
 

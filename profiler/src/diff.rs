@@ -9,6 +9,7 @@ mod table;
 
 use crate::ids::EdgeId;
 use crate::metrics::Comparison;
+use crate::names;
 use crate::profile::{Contexts, Profile};
 use crate::program::{Function, Program};
 use cranelift_entity::SecondaryMap;
@@ -71,9 +72,8 @@ pub enum MatchedBy {
 impl MatchedBy {
     fn of(before: &Profile, after: &Profile) -> MatchedBy {
         let knows_names_alone = |profile: &Profile| {
-            let program = profile.program();
-            let has_place = |function: &Function| !function.file.is_empty() || function.line > 0;
-            !program.functions.is_empty() && !program.functions.values().any(has_place) && program.sites.values().all(|site| site.line == 0)
+            let Program { functions, sites, .. } = profile.program();
+            names::are_all(functions.values(), sites.values().map(|site| site.line))
         };
         if knows_names_alone(before) || knows_names_alone(after) { MatchedBy::Names } else { MatchedBy::Places }
     }
@@ -87,6 +87,15 @@ pub struct Side {
     pub title: String,
     /// In the DCG.
     pub calls: f64,
+    /// Observations that have no context, as [`Contexts::dropped`]: what overlap is told of is the rest.
+    pub dropped: u64,
+}
+
+impl Side {
+    fn of(profile: &Profile) -> Side {
+        let dropped = profile.contexts().map_or(0, |contexts| contexts.dropped);
+        Side { title: profile.meta().to_string(), calls: profile.dcg_total(), dropped }
+    }
 }
 
 /// In percent; `None` where no edge is hot.
@@ -164,8 +173,8 @@ impl EdgeChange {
 #[derive(Clone, Copy, Default)]
 struct Weight {
     calls: f64,
-    /// Square of the standard error; NaN where unknown.
-    variance: f64,
+    /// Square of the standard error of their share of all calls; NaN where unknown.
+    share_variance: f64,
 }
 
 type Weights = SecondaryMap<EdgeId, Weight>;
@@ -174,7 +183,11 @@ type Weights = SecondaryMap<EdgeId, Weight>;
 pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     let matched_by = MatchedBy::of(before, after);
     let mut union = Union::new(matched_by);
-    let programs = [before.program(), &known_as(after.program(), before.program())];
+    let [first, second] = match matched_by {
+        MatchedBy::Places => [before.program().clone(), after.program().clone()],
+        MatchedBy::Names => [names::as_in(before.program(), after.program()), names::as_in(after.program(), before.program())],
+    };
+    let programs = [&first, &known_as(&second, &first)];
     let (edges_before, edges_after) = (union.edges(programs[0]), union.edges(programs[1]));
     let weights = [weights(before, &edges_before), weights(after, &edges_after)];
     let pairs = || union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls));
@@ -193,8 +206,8 @@ pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     let changed = changes.len();
     changes.truncate(options.changes);
     Diff {
-        before: Side { title: before.meta().to_string(), calls: before.dcg_total() },
-        after: Side { title: after.meta().to_string(), calls: after.dcg_total() },
+        before: Side::of(before),
+        after: Side::of(after),
         matched_by,
         overlap: overlap(&forth),
         context_overlap: context_overlap(before.contexts().zip(after.contexts()), &mut union, programs, [&edges_before, &edges_after]),
@@ -210,7 +223,7 @@ fn weights(profile: &Profile, edges: &SecondaryMap<EdgeId, EdgeId>) -> Weights {
     for edge in profile.dcg() {
         let weight = &mut weights[edges[edge.edge]];
         weight.calls += edge.weight;
-        weight.variance += edge.error.map_or(f64::NAN, |error| error * error);
+        weight.share_variance += edge.share_error.map_or(f64::NAN, |error| error * error);
     }
     weights
 }
@@ -254,8 +267,7 @@ fn changes(union: &Union, weights: &[Weights; 2], totals: [f64; 2]) -> Vec<EdgeC
     let percent = |part: f64, total: f64| if total > 0.0 { 100.0 * part / total } else { 0.0 };
     let change = |edge: EdgeId| {
         let [before, after] = [weights[0][edge], weights[1][edge]];
-        let errors = [percent(before.variance.sqrt(), totals[0]), percent(after.variance.sqrt(), totals[1])];
-        let error = errors[0].hypot(errors[1]);
+        let error = 100.0 * (before.share_variance + after.share_variance).sqrt();
         let program = &union.program;
         EdgeChange {
             caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),

@@ -24,7 +24,6 @@ mod firefox;
 mod folded;
 mod json;
 mod links;
-mod names;
 pub mod pprof;
 mod speedscope;
 mod stacks;

@@ -85,6 +85,7 @@ pub mod export;
 pub mod ids;
 pub mod matching;
 pub mod metrics;
+mod names;
 #[cfg(feature = "export")]
 mod object;
 pub mod oracle;

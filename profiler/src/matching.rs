@@ -2,13 +2,14 @@
 //!
 //! In: [`Names`], what identifies functions and call sites whatever their numbers are; a [`Program`]. Out: [`Mapping`], for each the number it has there, if it is there.
 //!
-//! A function is known again by its name and its file, or by its name alone where its file is unknown. A file that is not there any more is the one of its name whose path ends alike, of those that were not there.
+//! A function is known again by its name and its file, or by its name alone where its file is unknown. Where nothing but names is known, those that share one are known by what formats in which a function is its name call them, too. A file that is not there any more is the one of its name whose path ends alike, of those that were not there.
 //! Several functions of one name and file are looked for together: on their lines if all of them are there; else, if there are as many as
 //! before, by their order; else all on lines that are equally far away; else each on its line. Several on one line are told apart by their order. A name that ends with the function's own line, as those of closures do, is taken without it.
 //! A call site is known again by its caller and its distance from the caller's first line, or by its line where nothing is at that distance; of several on one line by their order, and so are those whose line both programs do not know.
 //! Invariant: two functions, and two call sites, with different names are never found to be the same one as long as there is one for each; of functions that are looked for together, no two are found to be one.
 
 use crate::ids::{CallSiteId, FuncId};
+use crate::names::{self, DistinctNames};
 use crate::program::{Function, Program};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,8 +67,14 @@ impl Names {
         let index = Index::new(now);
         let mut mapping = Mapping::default();
         let files = files(self.functions.values().map(|key| &*key.function.file), now.functions.values().map(|function| &*function.file));
+        let distinct = self.are_all().then(|| DistinctNames::new(now));
+        let distinct: FxHashMap<&str, FuncId> = distinct.iter().flat_map(|names| names.all().zip(now.functions.keys())).collect();
         let mut namesakes: FxHashMap<(&str, &str), Vec<Placed>> = FxHashMap::default();
         for (id, FunctionKey { function, nth }) in &self.functions {
+            if let Some(&found) = distinct.get(&*function.name) {
+                mapping.functions[id] = Some(found).into();
+                continue;
+            }
             let place = Place { line: function.line, nth: *nth };
             namesakes.entry((stem(function), &function.file)).or_default().push((place, id));
         }
@@ -82,6 +89,11 @@ impl Names {
             mapping.sites[id] = index.site(caller, site, self.functions[site.caller].function.line).into();
         }
         mapping
+    }
+
+    /// There are no places beside them.
+    fn are_all(&self) -> bool {
+        names::are_all(self.functions.values().map(|key| &key.function), self.sites.values().map(|site| site.line))
     }
 }
 
@@ -285,6 +297,16 @@ mod tests {
         assert_eq!(found(&both, &["c/work.x", "d/work.x", "a/other.x"]), [Some(0), Some(1)], "by their order");
         assert_eq!(found(&["", "a/work.x"], &["a/work.x"]), [Some(0), Some(0)], "what has no file may be in any");
         assert_eq!(found(&["a/work.x"], &[""]), [None]);
+    }
+
+    #[test]
+    fn where_names_are_all_those_who_share_one_are_known_by_what_tells_them_apart() {
+        let now = program(&[("f", 1), ("closure at a.x:3", 3), ("closure at a.x:5", 5), ("f", 9)], &[]);
+        let mut then = Program::default();
+        for name in ["f (dir/a.x:9)", "closure at a.x:5", "gone (dir/a.x:9)", "f (dir/a.x:1)"] {
+            then.functions.push(Function { name: name.into(), file: "".into(), line: 0 });
+        }
+        assert_eq!(mapped(&then, &now).0, [Some(3), Some(2), None, Some(0)]);
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct DcgEdge {
     pub weight: f64,
     /// Standard error of the weight, in calls: 0 where every call was counted, `None` where unknown.
     pub error: Option<f64>,
+    /// Standard error of the weight's share of all calls, which is from 0 to 1: what makes all weights too large makes no share too large. `None` where unknown.
+    pub share_error: Option<f64>,
     /// Observed calls behind the weight; 0 where unknown.
     pub samples: u64,
 }
@@ -158,7 +160,7 @@ impl ProfileBuilder {
         self
     }
 
-    /// Adds what the contexts say about edges, for runs that keep no edges of their own. Neither error nor samples are known then. Nodes that are labelled by function say nothing about edges.
+    /// Adds what the contexts say about edges, for runs that keep no edges of their own. Neither errors nor samples are known then. Nodes that are labelled by function say nothing about edges.
     pub fn dcg_from_contexts(mut self) -> Self {
         let Some(contexts) = &self.contexts else { return self };
         let mut weights: SecondaryMap<EdgeId, f64> = SecondaryMap::new();
@@ -171,7 +173,7 @@ impl ProfileBuilder {
             }
         }
         let seen = weights.iter().filter(|&(_, &weight)| weight > 0.0);
-        self.dcg.extend(seen.map(|(edge, &weight)| DcgEdge { edge, weight, error: None, samples: 0 }));
+        self.dcg.extend(seen.map(|(edge, &weight)| DcgEdge { edge, weight, error: None, share_error: None, samples: 0 }));
         self
     }
 
@@ -195,7 +197,7 @@ impl ProfileBuilder {
         for edge in &dcg {
             in_range("edge", edge.edge.index(), program.edges().len())?;
             check_weight(edge.weight)?;
-            edge.error.map_or(Ok(()), check_weight)?;
+            edge.error.into_iter().chain(edge.share_error).try_for_each(check_weight)?;
         }
         check_weight(dcg.iter().map(|edge| edge.weight).sum())?;
         if let Some(contexts) = &contexts {

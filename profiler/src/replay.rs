@@ -152,10 +152,16 @@ impl Replay {
     /// Counters and cost up to here.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary::default();
-        for thread in &self.threads {
-            summary.counters.merge(&thread.counters());
-            summary.cycles = summary.cycles.saturating_add(thread.elapsed());
-        }
+        self.threads.iter().for_each(|thread| summary.counters.merge(&thread.counters()));
+        let lives = || self.threads.iter().map(Thread::life);
+        summary.cycles = match self.options.time {
+            // Of one clock: lives overlap.
+            Time::Stamps => {
+                let (start, end) = (lives().map(|life| life.start).min(), lives().map(|life| life.end).max());
+                start.zip(end).map_or(0, |(start, end)| end - start)
+            }
+            Time::PerCall(_) => lives().fold(0, |sum, life| sum.saturating_add(life.end - life.start)),
+        };
         summary.nanoseconds = self.rate.nanoseconds(summary.cycles) as f64;
         summary.cost = self.options.cost.of(&summary.counters);
         summary

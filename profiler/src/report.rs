@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// Program, mode and parameters.
     pub title: String,
-    /// Of the run, in nanoseconds of its clock, all threads together.
+    /// How long the run was, in nanoseconds of its clock.
     pub nanoseconds: f64,
     /// What profiling took of it, in percent, by a model; `None` of a run, which has no other to be compared with.
     pub cost: Option<f64>,
@@ -71,9 +71,9 @@ pub struct Structure {
     pub nodes: usize,
     /// While it grew, with edges and threads' stacks.
     pub bytes: usize,
-    /// Calls that found no room.
-    pub dropped_calls: u64,
-    /// The sum of their weights.
+    /// Observed calls that found no room, and frames of stacks behind which there were such.
+    pub dropped: u64,
+    /// The calls that they stand for.
     pub dropped_weight: f64,
 }
 
@@ -127,7 +127,7 @@ impl Report {
             name: contexts.structure().to_string(),
             nodes: contexts.len(),
             bytes: size.bytes,
-            dropped_calls: size.dropped.calls,
+            dropped: size.dropped.calls,
             dropped_weight: size.dropped.weight,
         };
         let (polymorphic, polymorphic_sites) = hot::polymorphic_sites(profile, sums, most);
@@ -142,10 +142,10 @@ impl Report {
             edges: profile.dcg().len(),
             contexts: profile.contexts().map(structure),
             hottest_functions: hot::functions(profile, sums, most),
-            hottest_edges: hot::edges(profile, collected, most),
+            hottest_edges: hot::edges(profile, most),
             polymorphic,
             polymorphic_sites,
-            hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, collected, most)),
+            hottest_contexts: profile.contexts().map_or(vec![], |contexts| hot::contexts(profile, contexts, most)),
             accuracy: None,
             unseen: None,
             inlined: None,
@@ -215,10 +215,9 @@ mod tests {
     use super::*;
     use crate::collect::{Errors, Size, SumErrors};
     use crate::ids::{EdgeId, FuncId};
-    use crate::profile::{Certainty, ContextId, ContextNode, DcgEdge, Labels, Meta, Seen, Structure as Kind};
+    use crate::profile::{Certainty, DcgEdge, Labels, Meta, Seen, Structure as Kind};
     use crate::program::{CallSite, Edge, Function, Program};
     use crate::structures::dropped::Dropped;
-    use cranelift_entity::SecondaryMap;
 
     /// main calls itself, so deep that not all of it can be shown. Weights by edge and by depth.
     fn profile(calls: [f64; 2], depths: &[f64]) -> Profile {
@@ -237,9 +236,14 @@ mod tests {
             let label = Label::Edge(if parent.is_none() { start } else { again });
             parent = Some(contexts.push(label, parent, weight).expect("a good node"));
         }
-        let seen = depths.iter().map(|&weight| Seen { error: (weight > 1.0).then_some(weight / 8.0), samples: weight as u64 });
+        let seen = |&weight: &f64| {
+            let known = weight > 1.0;
+            Seen { error: known.then_some(weight / 8.0), share_error: known.then_some(0.25), samples: weight as u64 }
+        };
+        let seen = depths.iter().map(seen);
         let contexts = contexts.with_certainty(Certainty::Sampled(seen.collect())).expect("as many as nodes");
-        let edge = |(edge, weight): (EdgeId, f64)| DcgEdge { edge, weight, error: Some(weight / 4.0), samples: 7 };
+        let edge =
+            |(edge, weight): (EdgeId, f64)| DcgEdge { edge, weight, error: Some(weight / 4.0), share_error: Some(0.125), samples: 7 };
         let edges = [start, again].into_iter().zip(calls).map(edge);
         Profile::builder(meta, program).dcg(edges).contexts(contexts).build().expect("a good profile")
     }
@@ -249,11 +253,7 @@ mod tests {
         let size = Size { nodes: 20, bytes: 2048, dropped: Dropped { calls: 9, weight: 4.0 } };
         let mut sums = SumErrors::default();
         sums.functions[FuncId::from_u32(0)] = Errors { weight: Some(21.5), share: Some(0.0) };
-        let mut edge_shares = SecondaryMap::new();
-        profile.dcg().iter().for_each(|edge| edge_shares[edge.edge] = Some(0.125));
-        let share = |(_, node): (ContextId, &ContextNode)| (node.weight > 1.0).then_some(0.25);
-        let context_shares = profile.contexts().map_or(PrimaryMap::new(), |contexts| contexts.nodes().map(share).collect());
-        Report::new(profile, &counters, &Collected { size, sums, edge_shares, context_shares }, most)
+        Report::new(profile, &counters, &Collected { size, sums }, most)
     }
 
     #[test]
@@ -314,9 +314,13 @@ mod tests {
             ["1", "unknown", "100.00", "%", "unknown", "1"],
             "calls, error, share, its error, samples"
         );
-        for part in
-            ["100 calls", "1,234", "bursts-skipped", "CCT, 2,048 bytes, 9 calls dropped", "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)"]
-        {
+        for part in [
+            "100 calls",
+            "1,234",
+            "bursts-skipped",
+            "CCT, 2,048 bytes, 9 observations dropped since it is full: 4.00 % of all calls have no context",
+            "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)",
+        ] {
             assert!(text.contains(part), "no {part} in {text}");
         }
         assert!(!text.contains("bursts-re-enabled"), "what did not happen: {text}");

@@ -135,14 +135,14 @@ fn profile(toy: &Toy, kind: StructureKind, samples: &[Sample]) -> (Profile, Coll
     collector.finish(Meta::default(), toy.program.clone(), None).expect("a good profile")
 }
 
-/// The node that is reached by these labels, from its own on, with its own weight and error.
-fn context(profile: &Profile, is_path: impl Fn(&[EdgeId]) -> bool) -> (ContextId, (f64, f64)) {
+/// The node that is reached by these labels, from its own on, with its own weight and error, and its share's error.
+fn context(profile: &Profile, is_path: impl Fn(&[EdgeId]) -> bool) -> ((f64, f64), Option<f64>) {
     let contexts = profile.contexts().expect("contexts");
     let Certainty::Sampled(seen) = contexts.certainty() else { panic!("{:?}", contexts.certainty()) };
     let label = |id: ContextId| if let Label::Edge(edge) = contexts.node(id).label { edge } else { panic!("no edge") };
     let path = |id| std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand()).map(label).collect::<Vec<_>>();
     let (id, _) = contexts.nodes().find(|&(id, _)| is_path(&path(id))).expect("it was taken");
-    (id, (contexts.own_weights()[id], seen[id].error.expect("many windows")))
+    ((contexts.own_weights()[id], seen[id].error.expect("many windows")), seen[id].share_error)
 }
 
 const WHAT: [&str; 9] = [
@@ -167,29 +167,30 @@ fn stated_errors_cover_the_truth_as_often_as_they_should() {
         let (dense, sparse) = truth(&phases);
         let samples = windows(&toy, &phases, &mut random);
         let (profile_cct, collected) = profile(&toy, StructureKind::Cct, &samples);
-        let (profile_kccf, collected_kccf) = profile(&toy, StructureKind::Kccf(NonZeroU32::MIN), &samples);
+        let (profile_kccf, _) = profile(&toy, StructureKind::Kccf(NonZeroU32::MIN), &samples);
         let edge = |edge| {
             let found = profile_cct.dcg().iter().find(|found| found.edge == edge).expect("it was called");
-            (found.weight, found.error.expect("many windows"))
+            ((found.weight, found.error.expect("many windows")), found.share_error)
         };
-        let of_compute: f64 = toy.computes.iter().map(|&compute| edge(compute).0).sum();
+        let of_compute: f64 = toy.computes.iter().map(|&compute| edge(compute).0.0).sum();
         let function = collected.sums.functions[toy.compute];
-        let (deep, of_deep) = context(&profile_cct, |path| path == [toy.computes[1], toy.dense, toy.runs[0], toy.start]);
+        let (of_deep, deep_share) = context(&profile_cct, |path| path == [toy.computes[1], toy.dense, toy.runs[0], toy.start]);
         // Of two contexts in the k-SF.
-        let (of_k, k_context) = context(&profile_kccf, |path| path == [toy.dense, toy.computes[0]]);
+        let (k_context, k_share) = context(&profile_kccf, |path| path == [toy.dense, toy.computes[0]]);
         let (calls, error) = (profile_cct.dcg_total(), |error: Option<f64>| error.expect("many windows"));
         let share = |weight: f64, share_error| (weight / calls, error(share_error));
+        let (of_sparse, sparse_share) = edge(toy.sparse);
         let estimates = [
-            (edge(toy.computes[0]), dense / 2.0),
+            (edge(toy.computes[0]).0, dense / 2.0),
             // The two edges to it are seen together, so that their errors add up.
             ((of_compute, error(function.weight)), dense),
-            (edge(toy.sparse), sparse),
+            (of_sparse, sparse),
             (of_deep, dense / 4.0),
             (k_context, dense / 2.0),
-            (share(edge(toy.sparse).0, collected.edge_shares[toy.sparse]), sparse / (dense + sparse)),
+            (share(of_sparse.0, sparse_share), sparse / (dense + sparse)),
             (share(of_compute, function.share), dense / (dense + sparse)),
-            (share(of_deep.0, collected.context_shares[deep]), dense / 4.0 / (dense + sparse)),
-            (share(k_context.0, collected_kccf.context_shares[of_k]), dense / 2.0 / (dense + sparse)),
+            (share(of_deep.0, deep_share), dense / 4.0 / (dense + sparse)),
+            (share(k_context.0, k_share), dense / 2.0 / (dense + sparse)),
         ];
         for (covered, ((weight, error), truth)) in covered.iter_mut().zip(estimates) {
             *covered += u64::from((weight - truth).abs() <= error);

@@ -50,7 +50,13 @@ fn profile(program: &Program, decisions: &[InlineDecision]) -> Profile {
         let edge = program.edge(Edge { site: Some(decision.site).into(), callee: decision.callee });
         weights.entry(edge).or_insert_with(|| (12.0 * random.unit()).exp2().floor() - 1.0);
     }
-    let edges = weights.into_iter().map(|(edge, weight)| DcgEdge { edge, weight, error: Some(0.0), samples: weight as u64 });
+    let edges = weights.into_iter().map(|(edge, weight)| DcgEdge {
+        edge,
+        weight,
+        error: Some(0.0),
+        share_error: Some(0.0),
+        samples: weight as u64,
+    });
     Profile::builder(Meta::default(), program).dcg(edges).build().expect("a good profile")
 }
 

@@ -22,7 +22,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// `k`: contexts that reach back at most so many calls are the same, as in a k-CCF. Fails where the profiles are of different code, or have no contexts of the same structure.
+    /// `k`: contexts that agree in the last so many calls are the same, as in a k-CCF of routines (1: an edge profile). Fails where the profiles are of different code, or have no contexts of the same structure.
     pub fn new(sampled: &Profile, exact: &Profile, k: Option<NonZeroUsize>) -> Result<Agreement, String> {
         let (ours, theirs) = (sampled.program(), exact.program());
         if ours.functions != theirs.functions || ours.sites != theirs.sites {
@@ -60,7 +60,7 @@ pub fn covered(sampled: &Profile, exact: &Profile, times: u32) -> Option<f64> {
     };
     let truth: HashMap<_, f64> = exact.dcg().iter().map(|edge| (key(exact, edge.edge), edge.weight * f64::from(times))).collect();
     let stated = sampled.dcg().iter().filter(|edge| edge.samples >= OBSERVED);
-    let scale_error = sampled.meta().counters.scale_error();
+    let scale_error = sampled.scale_error();
     let stated = stated.filter_map(|edge| Some((edge, edge.error.filter(|&error| error > 0.0)?.hypot(scale_error * edge.weight))));
     let is_within = |weight: f64, edge, error| (weight - truth.get(&edge).copied().unwrap_or(0.0)).abs() <= 2.0 * error;
     let within: Vec<bool> = stated.map(|(edge, error)| is_within(edge.weight, key(sampled, edge.edge), error)).collect();
@@ -125,7 +125,13 @@ mod tests {
     fn errors_cover_the_truth_or_do_not() {
         let with = |weight: f64, error: f64| {
             let program = profile(false, [1.0, 1.0]).program().clone();
-            let edges = program.edges().keys().skip(1).map(|edge| DcgEdge { edge, weight, error: Some(error), samples: OBSERVED });
+            let edges = program.edges().keys().skip(1).map(|edge| DcgEdge {
+                edge,
+                weight,
+                error: Some(error),
+                share_error: None,
+                samples: OBSERVED,
+            });
             Profile::builder(Meta::default(), program.clone()).dcg(edges).build().expect("a profile")
         };
         let exact = profile(true, [10.0, 20.0]);

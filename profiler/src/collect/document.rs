@@ -4,34 +4,30 @@
 
 use super::CollectError;
 use super::follow::Follower;
-use super::spread::{Scale, Squares};
+use super::spread::{Errors, Scale, Squares};
 use crate::ids::EdgeId;
 use crate::profile::{Certainty, ContextId, Contexts, DcgEdge, Label, Labels, ProfileError, Seen, Structure};
 use crate::structures::CallStructure;
 use crate::structures::dcg::Dcg;
 use crate::structures::forest::{Forest, Grown};
 use crate::structures::kccf::{self, Kccf};
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-/// Edges that were called, the heaviest first, and the errors of their shares of all calls.
-pub(super) fn edges(dcg: &Dcg, scale: Scale) -> (Vec<DcgEdge>, SecondaryMap<EdgeId, Option<f64>>) {
-    let (dcg, mut shares) = (dcg.ended(), SecondaryMap::new());
+/// Edges that were called, the heaviest first.
+pub(super) fn edges(dcg: &Dcg, scale: Scale) -> Vec<DcgEdge> {
+    let dcg = dcg.ended();
     let edge = |(edge, _)| {
         let estimate = dcg.estimate(edge);
-        let errors = scale.errors(estimate);
-        shares[edge] = errors.share;
-        DcgEdge { edge, weight: estimate.weight * scale.factor, error: errors.weight, samples: estimate.samples }
+        let Errors { weight: error, share: share_error } = scale.errors(estimate);
+        DcgEdge { edge, weight: estimate.weight * scale.factor, error, share_error, samples: estimate.samples }
     };
-    (dcg.by_weight().into_iter().map(edge).collect(), shares)
+    dcg.by_weight().into_iter().map(edge).collect()
 }
 
-/// Contexts, and of each the error of its share of all calls; empty where nobody has kept account.
-pub(super) type Documented = (Contexts, PrimaryMap<ContextId, Option<f64>>);
-
 /// The nodes as they are.
-pub(super) fn forest<F>(follower: &Follower<F>, structure: Structure, scale: Scale) -> Result<Documented, ProfileError>
+pub(super) fn forest<F>(follower: &Follower<F>, structure: Structure, scale: Scale) -> Result<Contexts, ProfileError>
 where
     F: Grown + CallStructure<Label = EdgeId>,
     F::Node: Hash,
@@ -39,12 +35,12 @@ where
     let (forest, spread) = (follower.structure(), follower.spread());
     let rows = forest.nodes().map(|node| (node, forest.parent(node), forest.label(node), forest.weight(node) * scale.factor));
     let contexts = contexts(structure, rows)?;
-    let Some(spread) = spread else { return Ok((contexts, PrimaryMap::new())) };
+    let Some(spread) = spread else { return Ok(contexts) };
     with_errors(contexts, forest.nodes().map(|node| (forest.weight(node), spread.get(node))), scale)
 }
 
 /// The k-CCF of a k-SF; of a smaller k if there would be more than `max_nodes` nodes, and then without errors.
-pub(super) fn inverse<F>(follower: &Follower<F>, k: NonZeroU32, max_nodes: u32, scale: Scale) -> Result<Documented, CollectError>
+pub(super) fn inverse<F>(follower: &Follower<F>, k: NonZeroU32, max_nodes: u32, scale: Scale) -> Result<Contexts, CollectError>
 where
     F: Grown + CallStructure<Label = EdgeId>,
     F::Node: Hash,
@@ -55,7 +51,7 @@ where
     let found = NonZeroU32::new(kccf.k()).unwrap_or(NonZeroU32::MIN);
     let rows = kccf.nodes().map(|node| (node, kccf.parent(node), kccf.label(node), kccf.weight(node) * scale.factor));
     let contexts = contexts(Structure::Kccf { k: Some(found) }, rows)?;
-    let Some(spread) = follower.spread().filter(|_| kccf.k() == k.get()) else { return Ok((contexts, PrimaryMap::new())) };
+    let Some(spread) = follower.spread().filter(|_| kccf.k() == k.get()) else { return Ok(contexts) };
     let mut sums: SecondaryMap<kccf::ContextId, (f64, Squares)> = SecondaryMap::new();
     for node in ksf.nodes() {
         let squares = spread.get(node);
@@ -68,14 +64,12 @@ where
 }
 
 /// `own`: of each node in order, what was counted of it alone.
-fn with_errors(contexts: Contexts, own: impl Iterator<Item = (f64, Squares)>, scale: Scale) -> Result<Documented, ProfileError> {
-    let (mut seen, mut shares) = (PrimaryMap::new(), PrimaryMap::new());
-    for (weight, squares) in own {
-        let errors = scale.errors_of(weight, squares);
-        seen.push(Seen { error: errors.weight, samples: squares.samples });
-        shares.push(errors.share);
-    }
-    Ok((contexts.with_certainty(Certainty::Sampled(seen))?, shares))
+fn with_errors(contexts: Contexts, own: impl Iterator<Item = (f64, Squares)>, scale: Scale) -> Result<Contexts, ProfileError> {
+    let seen = own.map(|(weight, squares)| {
+        let Errors { weight: error, share: share_error } = scale.errors_of(weight, squares);
+        Seen { error, share_error, samples: squares.samples }
+    });
+    contexts.with_certainty(Certainty::Sampled(seen.collect()))
 }
 
 /// Which of the longest contexts a node's calls were made in.

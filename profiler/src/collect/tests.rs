@@ -328,7 +328,7 @@ proptest! {
         if ends {
             (0..3).for_each(|thread| collector.end(ThreadId::from_u32(thread)));
         }
-        let (_, Collected { sums, edge_shares, .. }) = collector.finish(Meta::default(), program.clone(), calls).expect("a good profile");
+        let (profile, Collected { sums, .. }) = collector.finish(Meta::default(), program.clone(), calls).expect("a good profile");
         let last = |path: &[EdgeId]| path[path.len() - 1];
         let callee = |path: &[EdgeId]| Some(program.edges()[last(path)].callee);
         let site = |path: &[EdgeId]| program.edges()[last(path)].site.expand();
@@ -346,7 +346,8 @@ proptest! {
             prop_assert!(is_close(sums.sites[site].share, error), "{}: {:?} {:?}", site, sums.sites[site], error);
         }
         for (edge, (_, error, _)) in slow(&samples, Some(1), |path| Some(last(path))) {
-            prop_assert!(is_close(edge_shares[edge], error), "{}: {:?} {:?}", edge, edge_shares[edge], error);
+            let found = profile.dcg().iter().find(|found| found.edge == edge).and_then(|found| found.share_error);
+            prop_assert!(is_close(found, error), "{}: {:?} {:?}", edge, found, error);
         }
     }
 

@@ -8,8 +8,9 @@ use std::fmt::{self, Display};
 
 impl Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (which, Side { title, calls }) in [("before: ", &self.before), ("after:  ", &self.after)] {
-            writeln!(f, "{which}{} ({})", printable(title), counted(calls.round() as u64, "call"))?;
+        for (which, Side { title, calls, dropped }) in [("before: ", &self.before), ("after:  ", &self.after)] {
+            let dropped = if *dropped > 0 { format!("; {} without a context", counted(*dropped, "observation")) } else { String::new() };
+            writeln!(f, "{which}{} ({}{dropped})", printable(title), counted(calls.round() as u64, "call"))?;
         }
         if self.matched_by == MatchedBy::Names {
             writeln!(f, "One of them knows functions by their names alone: all calls from one function to another are one edge here.")?;
@@ -42,7 +43,11 @@ impl Display for Diff {
 }
 
 fn write_change(change: &EdgeChange, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let error = change.error.filter(|&error| error > 0.0).map_or(String::new(), |error| format!(" ± {error:.2}"));
+    let error = match change.error {
+        Some(0.0) => String::new(),
+        Some(error) => format!(" ± {error:.2}"),
+        None => " ± unknown".into(),
+    };
     let difference = format!("{:+.2}{error}", change.change());
     let edge = arrow(change.caller.as_ref(), change.line, &change.callee);
     writeln!(f, "{:>7.2} % {:>7.2} % {difference:>19}  {edge}", change.share_before, change.share_after)

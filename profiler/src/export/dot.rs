@@ -3,10 +3,10 @@
 //! In: a profile. Out: one node a function, one arrow an edge (so several between two functions that call from several sites), as thick as it is hot, labelled with line, calls with standard error, and share.
 //! Cold edges are left out, and a note says how many they are and what they count.
 
-use super::names::name;
 use super::text;
 use super::{ExportError, Format};
 use crate::ids::FuncId;
+use crate::names::name;
 use crate::profile::{DcgEdge, Profile};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -77,7 +77,7 @@ fn write_edge(profile: &Profile, edge: &DcgEdge, total: f64, hottest: f64, out: 
     let line = program.edges()[edge.edge].site.expand().map_or(0, |site| program.sites[site].line);
     let mut label = if line > 0 { format!("line {line}\n") } else { String::new() };
     label += &text::calls(edge.weight);
-    if let Some(error) = edge.error.filter(|&error| error > 0.0) {
+    if let Some(error) = edge.error.map(|error| error.hypot(profile.scale_error() * edge.weight)).filter(|&error| error > 0.0) {
         label += &format!(" ± {}", text::grouped(error.ceil() as u64));
     }
     label += &format!(" calls\n{:.2} %", 100.0 * edge.weight / total);

@@ -79,6 +79,8 @@ pub enum ReadError {
     },
     /// Contexts of a file of this version do not say how sure they are, or do where they must not.
     Certainty(u64),
+    /// Edges or contexts of a file of this version do not say how sure shares are, or do where they must not.
+    ShareErrors(u64),
     /// The edge of this index is the same as an earlier one.
     RepeatedEdge(usize),
     /// A structure of a name that this program does not know, or one without its k or percentage.
@@ -170,6 +172,12 @@ impl fmt::Display for ReadError {
             ReadError::Profile(error) => write!(f, "not a valid profile: {error}"),
             ReadError::Columns { what, expected, found } => {
                 write!(f, "not a valid profile: {found} {what} for {expected} context nodes")
+            }
+            ReadError::ShareErrors(version) => {
+                write!(
+                    f,
+                    "not a valid profile: `share_error` is a field of edges and of contexts from version 3 on, and this is version {version}"
+                )
             }
             ReadError::Certainty(version) => {
                 write!(

@@ -5,9 +5,9 @@
 
 use super::ExportError;
 use super::links::Visit;
-use super::names::Names;
 use super::stacks::{Order, StackId, Stacks};
 use super::text::{self, Rounder};
+use crate::names::DistinctNames;
 use crate::profile::Profile;
 use cranelift_entity::SecondaryMap;
 use fxprof_processed_profile as fxprof;
@@ -25,7 +25,7 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     // A main thread would be shown by the name of the process.
     let thread = file.add_thread(process, 1, zero, false);
 
-    let names = Names::new(profile.program());
+    let names = DistinctNames::new(profile.program());
     let stacks = Stacks::new(profile, Order::Calls);
     let scale = scale(&stacks);
     let unit = if scale == 1.0 { String::new() } else { format!(", in units of {} calls", text::calls(scale)) };

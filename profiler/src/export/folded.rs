@@ -4,11 +4,11 @@
 //! and all its names are escaped. Without the header a name is taken as it stands, backslashes too.
 
 use super::links::Visit;
-use super::names::Names;
 use super::stacks::{Order, Stacks};
 use super::text::Rounder;
 use super::{ExportError, ReadError};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::names::DistinctNames;
 use crate::profile::{ContextId, Contexts, Label, Labels, Meta, Profile, Structure};
 use crate::program::{CallSite, Edge, Function, Program};
 use cranelift_entity::packed_option::PackedOption;
@@ -18,7 +18,7 @@ use std::io::Write;
 const HEADER: &str = r"# names are escaped: \\ is a backslash, \u{3b} the character of that number";
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
-    let names = Names::new(profile.program());
+    let names = DistinctNames::new(profile.program());
     let stacks = Stacks::new(profile, Order::Calls);
     let is_hard = |visit| match visit {
         Visit::Enter(id) => hard(names.get(stacks.get(id).function)),

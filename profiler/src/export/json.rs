@@ -18,8 +18,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 pub(super) const FORMAT: &str = "call profile";
 /// Grows when a reader of the version before would misunderstand or refuse a file.
-pub(super) const VERSION: u64 = 2;
-/// The oldest that is still read. Version 1 did not say how sure weights of contexts are.
+pub(super) const VERSION: u64 = 3;
+/// The oldest that is still read. Version 1 did not say how sure weights of contexts are, version 2 not how sure shares are.
 pub(super) const OLDEST: u64 = 1;
 
 /// What all versions have, read first.
@@ -140,6 +140,9 @@ struct DcgPart {
     weight: f64,
     #[serde(deserialize_with = "nullable")]
     error: Option<f64>,
+    /// `None` where it is not there, which is not null: it came with version 3.
+    #[serde(default, deserialize_with = "given")]
+    share_error: Option<Option<f64>>,
     samples: u64,
 }
 
@@ -157,10 +160,12 @@ struct ContextsPart {
     label: Vec<u32>,
     parent: Vec<Option<u32>>,
     weight: Vec<f64>,
-    /// This and the next two came with version 2.
+    /// This, `error` and `samples` came with version 2.
     certainty: Option<CertaintyPart>,
-    /// This and the next are columns if `certainty` is `sampled`, else empty.
+    /// This and the next two are columns if `certainty` is `sampled`, else empty.
     error: Option<Vec<Option<f64>>>,
+    /// Came with version 3.
+    share_error: Option<Vec<Option<f64>>>,
     samples: Option<Vec<u64>>,
 }
 
@@ -209,7 +214,7 @@ fn edge_part(edge: &Edge) -> EdgePart {
 }
 
 fn dcg_part(edge: &DcgEdge) -> DcgPart {
-    DcgPart { edge: edge.edge.as_u32(), weight: edge.weight, error: edge.error, samples: edge.samples }
+    DcgPart { edge: edge.edge.as_u32(), weight: edge.weight, error: edge.error, share_error: Some(edge.share_error), samples: edge.samples }
 }
 
 fn contexts_part(contexts: &Contexts) -> ContextsPart {
@@ -244,6 +249,7 @@ fn contexts_part(contexts: &Contexts) -> ContextsPart {
             Certainty::Sampled(_) => CertaintyPart::Sampled,
         }),
         error: Some(seen(contexts).map(|seen| seen.error).collect()),
+        share_error: Some(seen(contexts).map(|seen| seen.share_error).collect()),
         samples: Some(seen(contexts).map(|seen| seen.samples).collect()),
     }
 }
@@ -280,9 +286,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
             return Err(ReadError::RepeatedEdge(at));
         }
     }
-    let dcg = dcg.into_iter().map(|Object(DcgPart { edge, weight, error, samples })| {
+    let dcg = dcg.into_iter().map(|Object(DcgPart { edge, weight, error, share_error, samples })| {
         let edge = index(edge, "edge", program.edges().len())?;
-        Ok(DcgEdge { edge, weight, error, samples })
+        if share_error.is_some() != has_share_errors(version) {
+            return Err(ReadError::ShareErrors(version));
+        }
+        Ok(DcgEdge { edge, weight, error, share_error: share_error.flatten(), samples })
     });
     let dcg = dcg.collect::<Result<Vec<_>, ReadError>>()?;
     let contexts = contexts.map(|Object(part)| read_contexts(part, version, &program)).transpose()?;
@@ -291,6 +300,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
         builder = builder.contexts(contexts);
     }
     Ok(builder.build()?)
+}
+
+fn has_share_errors(version: u64) -> bool {
+    version >= 3
 }
 
 /// A checked index: the largest 32-bit number is none at all.
@@ -320,10 +333,16 @@ fn read_contexts(part: ContextsPart, version: u64, program: &Program) -> Result<
     };
     let expected = part.label.len();
     let seen = if certainty == CertaintyPart::Sampled { expected } else { 0 };
+    let share_error = match part.share_error {
+        Some(share_error) if has_share_errors(version) => share_error,
+        None if !has_share_errors(version) => vec![None; seen],
+        _ => return Err(ReadError::ShareErrors(version)),
+    };
     for (what, expected, found) in [
         ("parents", expected, part.parent.len()),
         ("weights", expected, part.weight.len()),
         ("errors", seen, error.len()),
+        ("errors of shares", seen, share_error.len()),
         ("numbers of samples", seen, samples.len()),
     ] {
         if found != expected {
@@ -345,7 +364,8 @@ fn read_contexts(part: ContextsPart, version: u64, program: &Program) -> Result<
         contexts.push(label, parent, weight)?;
     }
     contexts.dropped = part.dropped;
-    let seen = || error.iter().zip(&samples).map(|(&error, &samples)| Seen { error, samples });
+    let columns = || error.iter().zip(&share_error).zip(&samples);
+    let seen = || columns().map(|((&error, &share_error), &samples)| Seen { error, share_error, samples });
     Ok(contexts.with_certainty(match certainty {
         CertaintyPart::Unknown => Certainty::Unknown,
         CertaintyPart::Exact => Certainty::Exact,

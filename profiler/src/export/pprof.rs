@@ -7,10 +7,10 @@ pub mod proto;
 
 use super::ExportError;
 use super::links::{Links, Visit};
-use super::names::name;
 use super::stacks::upwards;
 use super::text::{self, Rounder};
 use crate::ids::FuncId;
+use crate::names::name;
 use crate::profile::{Contexts, Label, Profile};
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;

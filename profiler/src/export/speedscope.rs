@@ -4,9 +4,9 @@
 
 use super::ExportError;
 use super::links::Visit;
-use super::names::name;
 use super::stacks::{Order, Stacks};
 use super::text;
+use crate::names::name;
 use crate::profile::Profile;
 use cranelift_entity::EntityRef;
 use serde::Serialize;

@@ -5,10 +5,10 @@
 //! Names are shown as they are but for control characters, for which SVG has no place: they get visible signs.
 
 use super::links::Visit;
-use super::names::Names;
 use super::stacks::{FRAMES, Order, Stacks, too_many};
 use super::text::{self, Rounder, without_controls};
 use super::{ExportError, Format};
+use crate::names::DistinctNames;
 use crate::profile::{Contexts, Profile};
 use inferno::flamegraph::{self, Direction};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
     check(profile)?;
     let stacks = visible(profile);
-    let names = Names::new(profile.program());
+    let names = DistinctNames::new(profile.program());
     let calls = text::counted(stacks.total().round() as u64, "call");
     let title = format!("{}: {}, {calls} in total", profile.meta().program, text::what(profile));
     let mut options = flamegraph::Options::default();

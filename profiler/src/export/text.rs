@@ -63,7 +63,7 @@ pub(super) fn without_controls(text: &str) -> String {
 pub(super) fn what(profile: &Profile) -> String {
     match profile.contexts() {
         Some(contexts) if contexts.dropped > 0 => {
-            format!("calls by context ({}; {} without a node)", contexts.structure(), counted(contexts.dropped, "call"))
+            format!("calls by context ({}; {} without a node)", contexts.structure(), counted(contexts.dropped, "observation"))
         }
         Some(contexts) => format!("calls by context ({})", contexts.structure()),
         None => "calls by caller and callee (DCG)".into(),

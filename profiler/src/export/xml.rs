@@ -5,10 +5,10 @@
 //! Trees stand as deep as they are, one element a line and not indented, since indentation would take the square of the depth.
 
 use super::links::{Links, Visit};
-use super::names::name;
 use super::text;
 use super::{ExportError, Format};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
+use crate::names::name;
 use crate::profile::{ContextId, Contexts, DcgEdge, Label, Profile, Structure};
 use cranelift_entity::SecondaryMap;
 use quick_xml::Writer;

@@ -127,6 +127,8 @@ impl fmt::Display for Structure {
 pub struct Seen {
     /// Standard error of their number, in calls: 0 where every call was counted, `None` where unknown.
     pub error: Option<f64>,
+    /// Standard error of their share of all calls, which is from 0 to 1; `None` where unknown.
+    pub share_error: Option<f64>,
     /// Observed calls; 0 where unknown.
     pub samples: u64,
 }
@@ -150,7 +152,7 @@ pub struct Contexts {
     labels: Labels,
     nodes: PrimaryMap<ContextId, ContextNode>,
     certainty: Certainty,
-    /// Calls that have no node because the structure was full.
+    /// Observed calls (however many each stands for) and frames of stacks that have no node because the structure was full.
     pub dropped: u64,
 }
 
@@ -211,7 +213,7 @@ impl Contexts {
                     len: seen.len().min(self.nodes.len()),
                 });
             }
-            seen.values().filter_map(|seen| seen.error).try_for_each(check_weight)?;
+            seen.values().flat_map(|seen| seen.error.into_iter().chain(seen.share_error)).try_for_each(check_weight)?;
         }
         Ok(Contexts { certainty, ..self })
     }

@@ -192,7 +192,7 @@ mod tests {
         let mut edges = Vec::new();
         for (site, callee, weight) in [(0, 1, 10.0), (1, 2, 90.0)] {
             let edge = Edge { site: Some(CallSiteId::from_u32(site)).into(), callee: FuncId::from_u32(callee) };
-            edges.push(DcgEdge { edge: program.edge(edge), weight, error: None, samples: 0 });
+            edges.push(DcgEdge { edge: program.edge(edge), weight, error: None, share_error: None, samples: 0 });
         }
         Profile::builder(Meta::default(), program).dcg(edges).build().expect("a good profile")
     }

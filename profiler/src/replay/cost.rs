@@ -40,7 +40,7 @@ impl Cost {
 pub struct Summary {
     /// Of all threads together.
     pub counters: Counters,
-    /// The time that all threads have run, added up, in cycles.
+    /// How long the run was, in cycles: from the first thread's start to the last one's end where events have stamps; else what all threads have run, as if one after the other.
     pub cycles: u64,
     /// The same in nanoseconds.
     pub nanoseconds: f64,

@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::ids::{EdgeId, ThreadId};
 use crate::sample::{BurstEvent, Moment, Observed, Sample};
 use crate::samplers::{Action, Interval, Place, Random, Sampler, Signature, Span, Tick, Wake};
+use std::ops::Range;
 
 /// When ticks are raised.
 struct Timer {
@@ -326,8 +327,8 @@ impl Thread {
         counters
     }
 
-    /// Cycles from the thread's start, or its first event, to its end or last event.
-    pub(super) fn elapsed(&self) -> u64 {
-        self.now - self.started
+    /// From the thread's start, or its first event, to its end or last event, in cycles.
+    pub(super) fn life(&self) -> Range<u64> {
+        self.started..self.now
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Profile`], errors of shares and of sums of its edges. Out: rows of a [`Report`](super::Report).
 
-use crate::collect::{Collected, Errors, SumErrors};
+use crate::collect::{Errors, SumErrors};
 use crate::diff::FunctionName;
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
@@ -145,13 +145,13 @@ pub(super) fn functions(profile: &Profile, errors: &SumErrors, most: usize) -> V
     hottest(sums.iter().map(|(function, sum)| (function, sum.weight)).collect(), most).into_iter().map(named).collect()
 }
 
-pub(super) fn edges(profile: &Profile, collected: &Collected, most: usize) -> Vec<HotEdge> {
+pub(super) fn edges(profile: &Profile, most: usize) -> Vec<HotEdge> {
     let (program, whole) = (profile.program(), whole(profile));
-    let named = |&DcgEdge { edge, weight, error, samples }: &DcgEdge| HotEdge {
+    let named = |&DcgEdge { edge, weight, error, share_error, samples }: &DcgEdge| HotEdge {
         caller: program.caller(edge).map(|caller| (&program.functions[caller]).into()),
         line: program.edges()[edge].site.expand().map_or(0, |site| program.sites[site].line),
         callee: (&program.functions[program.callee(edge)]).into(),
-        calls: whole.part(weight, Errors { weight: error, share: collected.edge_shares[edge] }, samples),
+        calls: whole.part(weight, Errors { weight: error, share: share_error }, samples),
     };
     let edges = profile.dcg().iter().map(|edge| (edge, edge.weight)).collect();
     hottest(edges, most).into_iter().map(|(edge, _)| named(edge)).collect()
@@ -187,7 +187,7 @@ fn targets(profile: &Profile, edges: &[&DcgEdge], total: f64, most: usize) -> Ve
     hottest(edges.iter().map(|edge| (edge, edge.weight)).collect(), most).into_iter().map(|(edge, _)| named(edge)).collect()
 }
 
-pub(super) fn contexts(profile: &Profile, contexts: &Contexts, collected: &Collected, most: usize) -> Vec<HotContext> {
+pub(super) fn contexts(profile: &Profile, contexts: &Contexts, most: usize) -> Vec<HotContext> {
     let (own, whole) = (contexts.own_weights(), Whole { calls: contexts.total(), ..whole(profile) });
     let nodes = contexts.nodes().map(|(id, _)| (id, own[id])).collect();
     let named = |(id, weight): (ContextId, f64)| {
@@ -197,8 +197,8 @@ pub(super) fn contexts(profile: &Profile, contexts: &Contexts, collected: &Colle
             // Each call counts 1.
             Certainty::Exact => (Errors { weight: Some(0.0), share: Some(0.0) }, weight.round() as u64),
             Certainty::Sampled(seen) => {
-                let Seen { error, samples } = seen[id];
-                (Errors { weight: error, share: collected.context_shares.get(id).copied().flatten() }, samples)
+                let Seen { error, share_error, samples } = seen[id];
+                (Errors { weight: error, share: share_error }, samples)
             }
         };
         HotContext { frames, omitted, calls: whole.part(weight, errors, samples) }

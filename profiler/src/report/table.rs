@@ -5,6 +5,7 @@
 use super::{Agreement, HotContext, HotEdge, HotFunction, Inlined, PolymorphicSite, Report, Structure, Target, Weighed};
 use crate::counters::Counters;
 use crate::diff::{arrow, percent, printable, text};
+use crate::estimate::share;
 use crate::export::{counted, grouped};
 use crate::words::plural;
 use std::fmt::{self, Display};
@@ -27,12 +28,16 @@ impl Display for Report {
     }
 }
 
-fn write_structure(Structure { name, nodes, bytes, dropped_calls, .. }: &Structure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_structure(structure: &Structure, calls: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Structure { name, nodes, bytes, dropped, dropped_weight } = structure;
     let (nodes, plural, bytes) = (grouped(*nodes as u64), plural(*nodes as u64), counted(*bytes as u64, "byte"));
     write!(f, "  {:<19} {nodes:>15}  node{plural} of the {name}, {bytes}", "contexts")?;
-    match dropped_calls {
+    match dropped {
         0 => writeln!(f, ", nothing dropped"),
-        calls => writeln!(f, ", {} dropped since it is full", counted(*calls, "call")),
+        dropped => {
+            let without = 100.0 * share(*dropped_weight, calls);
+            writeln!(f, ", {} dropped since it is full: {without:.2} % of all calls have no context", counted(*dropped, "observation"))
+        }
     }
 }
 
@@ -67,18 +72,22 @@ impl Report {
         ];
         for (name, time, what) in times {
             if let Some(nanoseconds) = time {
-                writeln!(f, "  {name:<19} {:>12} ms  {what}", format!("{:.3}", nanoseconds / 1e6))?;
+                writeln!(f, "  {name:<19} {:>15}  {what}", milliseconds(nanoseconds))?;
             }
         }
         for (counter, _) in Counters::default().all() {
             let value = self.counters.get(counter.name).copied().unwrap_or(0);
             // That nothing was lost is worth a line.
             if value > 0 || counter.name == "samples-dropped" {
-                writeln!(f, "  {:<19} {:>15}  {}", counter.name, grouped(value), counter.description)?;
+                let value = match counter.unit {
+                    "ns" => milliseconds(value as f64),
+                    _ => grouped(value),
+                };
+                writeln!(f, "  {:<19} {value:>15}  {}", counter.name, counter.description)?;
             }
         }
         writeln!(f, "  {:<19} {:>15}  that were seen", "edges", grouped(self.edges as u64))?;
-        self.contexts.iter().try_for_each(|structure| write_structure(structure, f))
+        self.contexts.iter().try_for_each(|structure| write_structure(structure, self.calls, f))
     }
 
     fn write_functions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,6 +182,10 @@ fn weighed(calls: &Weighed) -> String {
     let error = calls.error.map_or("unknown".into(), rounded);
     let share_error = calls.share_error.map_or("unknown".into(), |error| format!("{error:.2} %"));
     format!("{:>15} {error:>13} {:>7.2} % {share_error:>8} {:>12}", rounded(calls.weight), calls.share, grouped(calls.samples))
+}
+
+fn milliseconds(nanoseconds: f64) -> String {
+    format!("{:.3} ms", nanoseconds / 1e6)
 }
 
 /// Whole calls.

@@ -1,7 +1,7 @@
 //! The k-calling context forest (k-CCF): for every path of at most k calls how often it was taken, whatever led to it (OOPSLA'12 section 4).
 //!
 //! In: a CCT, or a k-SF ([`Forest`]). Out: one tree for each routine: its root counts the routine's calls, a node's children say who called before. So a path from a root is a context read backwards, and contexts that end
-//! alike share the nodes of what they have in common. k = 0 is a vertex profile, k = 1 an edge profile, [`UNBOUNDED`] all contexts.
+//! alike share the nodes of what they have in common. Where labels are routines, k = 0 is a vertex profile, k = 1 an edge profile (where they are calls, an edge profile is k = 0); [`UNBOUNDED`]: all contexts.
 //!
 //! Invariants: roots, and children of a node, have distinct labels; nodes lie level by level, the children of one node together and by their labels. So equal forests are equal arrays, the forest for a smaller k is the front of
 //! the array, and a node needs no link but to its first child.

@@ -21,7 +21,7 @@ fn builder() -> ProfileBuilder {
 }
 
 fn weight(edge: u32, weight: f64) -> DcgEdge {
-    DcgEdge { edge: EdgeId::from_u32(edge), weight, error: None, samples: 0 }
+    DcgEdge { edge: EdgeId::from_u32(edge), weight, error: None, share_error: None, samples: 0 }
 }
 
 fn labels(number: u32) -> Label {
@@ -57,8 +57,9 @@ fn weights_are_numbers_of_calls() {
             matches!(Contexts::new(Structure::Cct, Labels::Edges).push(labels(0), None, bad), Err(ProfileError::BadWeight(_))),
             "{bad}"
         );
-        let error = DcgEdge { error: Some(bad), ..weight(0, 1.0) };
-        assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadWeight(_))), "{bad}");
+        for error in [DcgEdge { error: Some(bad), ..weight(0, 1.0) }, DcgEdge { share_error: Some(bad), ..weight(0, 1.0) }] {
+            assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadWeight(_))), "{bad}");
+        }
     }
     assert!(builder().dcg([weight(0, MAX_CALLS)]).build().is_ok());
     let total = builder().dcg([weight(0, MAX_CALLS), weight(1, MAX_CALLS)]).build();

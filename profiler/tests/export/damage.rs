@@ -20,8 +20,8 @@ fn json_is_checked() {
         ("{\"caller\":0,\"line\":2}", "[0,2]", "invalid type: sequence, expected an object"),
         ("{\"unit\":\"nanoseconds\"}", "[\"nanoseconds\"]", "invalid type: sequence, expected an object"),
         ("\"call profile\"", "\"song\"", "\"format\" is not \"call profile\""),
-        ("\"version\":2", "\"version\":3", "version 3; this program reads versions 1 to 2"),
-        ("\"version\":2", "\"version\":0", "version 0; this program"),
+        ("\"version\":3", "\"version\":4", "version 4; this program reads versions 1 to 3"),
+        ("\"version\":3", "\"version\":0", "version 0; this program"),
         ("\"unit\":\"calls\"", "\"unit\":\"seconds\"", "unknown variant `seconds`, expected `calls` at line 1 column"),
         ("\"ticks\":150", "\"ticks\":-1", "invalid value: integer `-1`, expected u64"),
         ("\"duration\":1500000000,", "", "missing field `duration`"),
@@ -49,8 +49,9 @@ fn json_is_checked() {
         ("\"k\":null,", "", "missing field `k`"),
         ("\"percent\":null,", "", "missing field `percent`"),
         ("\"seed\":", "\"seat\":", "unknown field `seat`"),
-        ("\"certainty\":\"sampled\",", "", "contexts of version 2 have `certainty`, `error` and `samples`"),
-        ("\"version\":2", "\"version\":1", "contexts of version 1 have none of `certainty`"),
+        ("\"certainty\":\"sampled\",", "", "contexts of version 3 have `certainty`, `error` and `samples`"),
+        ("\"version\":3", "\"version\":2", "from version 3 on, and this is version 2"),
+        ("\"share_error\":null,", "", "from version 3 on, and this is version 3"),
         ("\"cc-map\"", "\"forest\"", "structure \"forest\" is none of call-tree, cct"),
         ("\"k\":null", "\"k\":3", "k or percent do not belong to a cc-map"),
         ("\"cc-map\"", "\"k-sf\"", "a k-sf needs its k"),
@@ -68,6 +69,8 @@ fn json_is_checked() {
         ("\"sampled\"", "\"exact\"", "9 errors for 0 context nodes"),
         ("\"error\":[null", "\"error\":[null,0.5", "10 errors for 9 context nodes"),
         ("\"error\":[null", "\"error\":[-1.0", "-1 is no number of calls"),
+        ("\"share_error\":[null", "\"share_error\":[null,0.5", "10 errors of shares for 9 context nodes"),
+        ("\"share_error\":[null", "\"share_error\":[-1.0", "-1 is no number of calls"),
         ("\"samples\":[0", "\"samples\":[0,0", "10 numbers of samples for 9 context nodes"),
     ] {
         assert!(good.contains(from), "{from} is not in the sample");
@@ -76,17 +79,33 @@ fn json_is_checked() {
     }
 }
 
+/// The same as another version writes it, which had not these columns of contexts.
+fn as_version(version: u32, json: &str, without: &[&str]) -> String {
+    let mut old = json.replacen("\"version\":3", &format!("\"version\":{version}"), 1).replace(",\"share_error\":null", "");
+    for column in without {
+        assert!(old.contains(column), "no {column}");
+        old = old.replacen(column, "", 1);
+    }
+    old
+}
+
 /// Before there were errors of contexts.
 #[test]
 fn version_1_is_read() {
     let old = sample::without_certainty(sample::cc_map());
     let json = text(&old, Format::Json);
-    let mut first = json.replacen("\"version\":2", "\"version\":1", 1);
-    for column in [",\"certainty\":\"unknown\"", ",\"error\":[]", ",\"samples\":[]"] {
-        assert!(first.contains(column), "no {column}");
-        first = first.replacen(column, "", 1);
-    }
-    assert_eq!(export::parse(Format::Json, first.as_bytes()).unwrap(), old);
+    let without = [",\"certainty\":\"unknown\"", ",\"error\":[]", ",\"share_error\":[]", ",\"samples\":[]"];
+    assert_eq!(export::parse(Format::Json, as_version(1, &json, &without).as_bytes()).unwrap(), old);
+    let errors = error(Format::Json, &as_version(1, &json, &[",\"share_error\":[]"]));
+    assert!(errors.contains("contexts of version 1 have none of `certainty`"), "{errors}");
+}
+
+/// Before there were errors of shares.
+#[test]
+fn version_2_is_read() {
+    let old = sample::without_certainty(sample::cc_map());
+    let json = as_version(2, &text(&old, Format::Json), &[",\"share_error\":[]"]);
+    assert_eq!(export::parse(Format::Json, json.as_bytes()).unwrap(), old);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Comparison of profiles that number differently.
 
+use crate::formats::text;
 use crate::sample::{self, edge, function, site};
 use profiler::diff::{Diff, DiffOptions, EdgeCounts, HotEdgeCoverage, MatchedBy, diff};
 use profiler::export::{Format, parse};
 use profiler::profile::{Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::Program;
 
-/// main calls a function by name, file and line, at a line, so often (with an error): contexts are the two levels of a CCT.
-fn profile(calls: &[(&str, u32, u32, f64)], error: Option<f64>, reverse: bool) -> Profile {
+/// main calls a function by name, file and line, at a line, so often (with an error of its share): contexts are the two levels of a CCT.
+fn profile(calls: &[(&str, u32, u32, f64)], share_error: Option<f64>, reverse: bool) -> Profile {
     let mut p = Program::default();
     let mut order: Vec<_> = calls.to_vec();
     if reverse {
@@ -24,7 +25,7 @@ fn profile(calls: &[(&str, u32, u32, f64)], error: Option<f64>, reverse: bool) -
         let site = site(&mut p, main, line);
         let edge = edge(&mut p, Some(site), callee);
         contexts.push(Label::Edge(edge), Some(root), weight).unwrap();
-        dcg.push(DcgEdge { edge, weight, error, samples: 1 });
+        dcg.push(DcgEdge { edge, weight, error: None, share_error, samples: 1 });
     }
     let meta = Meta { program: "test".into(), mode: "CBS".into(), ..Meta::default() };
     Profile::builder(meta, p).dcg(dcg).contexts(contexts).build().unwrap()
@@ -47,7 +48,7 @@ fn numbering_does_not_matter() {
 fn changed() -> Diff {
     let after = [("f", 1, 10, 100.0), ("g", 2, 11, 60.0), ("h", 3, 13, 4.0), ("f", 4, 14, 36.0)];
     let options = DiffOptions { thresholds: vec![0.1, 0.5], changes: 3 };
-    diff(&profile(&CALLS, Some(3.0), false), &profile(&after, Some(8.0), true), &options)
+    diff(&profile(&CALLS, Some(0.03), false), &profile(&after, Some(0.04), true), &options)
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn shares_are_compared() {
     let changes: Vec<(&str, u32, f64)> = diff.changes.iter().map(|c| (&*c.callee.name, c.callee.line, c.change().round())).collect();
     assert_eq!(changes, [("f", 4, 18.0), ("f", 1, -10.0), ("g", 2, -8.0)]);
     let errors: Vec<f64> = diff.changes.iter().map(|c| c.error.unwrap()).collect();
-    // 8 of 200 calls, both (3 and 4 points: 5 together), 3 of 100 calls.
+    // That of after, both (3 and 4 points: 5 together), that of before.
     assert_eq!(errors, [4.0, 5.0, 3.0]);
     assert_eq!((diff.changes[1].calls_before, diff.changes[1].calls_after), (60.0, 100.0));
 }
@@ -90,6 +91,15 @@ edges in both 3, only before 1, only after 1
    8.00 %    0.00 %        -8.00 ± 3.00  main (m.x:1) line 12 → g (f.x:2)
 ";
     assert_eq!(changed().to_string(), expected);
+}
+
+#[test]
+fn what_is_not_known_is_not_passed_over() {
+    let after = [("f", 1, 10, 50.0), ("g", 2, 11, 50.0)];
+    let before = [("f", 1, 10, 60.0), ("g", 2, 11, 40.0)];
+    let text = |error| diff(&profile(&before, error, false), &profile(&after, Some(0.0), false), &DiffOptions::default()).to_string();
+    assert!(text(None).contains("-10.00 ± unknown  main (m.x:1) line 10 → f (f.x:1)"), "{}", text(None));
+    assert!(text(Some(0.0)).contains("             -10.00  main (m.x:1) line 10 → f (f.x:1)"), "{}", text(Some(0.0)));
 }
 
 #[test]
@@ -156,13 +166,25 @@ fn what_coincides_is_added_up() {
         .iter()
         .map(|&(_, _, line, weight)| {
             let site = site(&mut p, main, line);
-            DcgEdge { edge: edge(&mut p, Some(site), f), weight, error: Some(1.0), samples: 1 }
+            DcgEdge { edge: edge(&mut p, Some(site), f), weight, error: None, share_error: Some(0.01), samples: 1 }
         })
         .collect();
     let two = Profile::builder(Meta::default(), p).dcg(dcg).build().unwrap();
     let diff = diff(&two, &profile(&one, Some(0.0), false), &DiffOptions::default());
     assert_eq!((diff.overlap, diff.edges.both), (Some(100.0), 1));
     assert!(diff.changes.is_empty());
+}
+
+/// Two functions share a name there, and a file of stacks has nothing but names.
+#[test]
+fn a_profile_and_its_folded_stacks_are_the_same() {
+    let profile = sample::cc_map();
+    let folded = parse(Format::Folded, text(&profile, Format::Folded).as_bytes()).unwrap();
+    for (before, after) in [(&profile, &folded), (&folded, &profile)] {
+        let diff = diff(before, after, &DiffOptions::default());
+        assert_eq!((diff.matched_by, diff.edges.only_before, diff.edges.only_after), (MatchedBy::Names, 0, 0), "{diff}");
+        assert!(diff.overlap.unwrap() > 94.0, "but for rounding: {diff}");
+    }
 }
 
 #[test]

@@ -110,8 +110,11 @@ fn contexts(structure: Structure, by_edge: bool, program: &Program, nodes: Vec<(
 
 /// One of the three, with any numbers.
 fn certainty(weights: &[f64]) -> Certainty {
-    let seen =
-        weights.iter().map(|&weight| Seen { error: (weight as u64).is_multiple_of(2).then_some(weight / 3.0), samples: weight as u64 });
+    let seen = weights.iter().map(|&weight| Seen {
+        error: (weight as u64).is_multiple_of(2).then_some(weight / 3.0),
+        share_error: (weight as u64).is_multiple_of(3).then_some(1.0 / (weight + 2.0)),
+        samples: weight as u64,
+    });
     match weights.len() % 3 {
         0 => Certainty::Unknown,
         1 => Certainty::Exact,
@@ -120,11 +123,17 @@ fn certainty(weights: &[f64]) -> Certainty {
 }
 
 pub fn profile() -> impl Strategy<Value = Profile> {
-    let weights = prop::collection::vec((calls(), prop::option::of(calls()), any::<u64>()), 12);
+    let weights = prop::collection::vec((calls(), prop::option::of(calls()), prop::option::of(0.0..1.0f64), any::<u64>()), 12);
     let nodes = prop::collection::vec((prop::option::of(any::<Index>()), any::<Index>(), calls()), 0..12);
     (meta(), program(), weights, prop::option::of((structure(), any::<bool>(), nodes))).prop_map(|(meta, program, weights, forest)| {
         let forest = forest.map(|(structure, by_edge, nodes)| contexts(structure, by_edge, &program, nodes));
-        let dcg = program.edges().keys().zip(weights).map(|(edge, (weight, error, samples))| DcgEdge { edge, weight, error, samples });
+        let dcg = program.edges().keys().zip(weights).map(|(edge, (weight, error, share_error, samples))| DcgEdge {
+            edge,
+            weight,
+            error,
+            share_error,
+            samples,
+        });
         let dcg: Vec<DcgEdge> = dcg.filter(|edge| edge.samples % 4 != 0).collect();
         let builder = Profile::builder(meta, program).dcg(dcg);
         forest.into_iter().fold(builder, |builder, forest| builder.contexts(forest)).build().unwrap()

@@ -59,7 +59,11 @@ pub fn cc_map() -> Profile {
     push(same_b, Some(other), 6.0);
     let nameless = push(unnamed, Some(main), 0.0);
     push(lambda, Some(nameless), 1.5);
-    let seen = (0..9).map(|number| Seen { error: (number > 0).then_some(f64::from(number) / 8.0), samples: 2 * number as u64 });
+    let seen = (0..9).map(|number| Seen {
+        error: (number > 0).then_some(f64::from(number) / 8.0),
+        share_error: (number > 1).then_some(f64::from(number) / 64.0),
+        samples: 2 * number as u64,
+    });
     let contexts = contexts.with_certainty(Certainty::Sampled(seen.collect())).unwrap();
 
     let weights = [1.0, 2.25, 1.25, 0.5, 3.5, 4.0, 6.0, 0.0, 1.5];
@@ -67,16 +71,18 @@ pub fn cc_map() -> Profile {
         edge: EdgeId::from_u32(number as u32),
         weight,
         error: (number > 0).then_some(weight / 4.0),
+        share_error: (number > 1).then_some(weight / 128.0),
         samples: 2 * number as u64,
     });
     Profile::builder(meta(), p).dcg(dcg).contexts(contexts).build().unwrap()
 }
 
-/// The same, but nobody knows how sure its contexts are.
+/// The same, but nobody knows how sure its contexts and shares are.
 pub fn without_certainty(profile: Profile) -> Profile {
     let contexts = profile.contexts().unwrap().clone().with_certainty(Certainty::Unknown).unwrap();
     let builder = Profile::builder(profile.meta().clone(), profile.program().clone());
-    builder.dcg(profile.dcg().iter().copied()).contexts(contexts).build().unwrap()
+    let edges = profile.dcg().iter().map(|&edge| DcgEdge { share_error: None, ..edge });
+    builder.dcg(edges).contexts(contexts).build().unwrap()
 }
 
 pub fn meta() -> Meta {
@@ -120,7 +126,7 @@ pub fn dcg_only() -> Profile {
     let [r, a, b] = ["r", "a", "b"].map(|name| function(&mut p, name, "", 0));
     let (in_r, in_a) = (site(&mut p, r, 4), site(&mut p, a, 6));
     let edges = [(edge(&mut p, Some(in_r), a), 3.0), (edge(&mut p, Some(in_a), b), 5.0)];
-    let dcg = edges.map(|(edge, weight)| DcgEdge { edge, weight, error: None, samples: 1 });
+    let dcg = edges.map(|(edge, weight)| DcgEdge { edge, weight, error: None, share_error: None, samples: 1 });
     Profile::builder(Meta { program: "pairs".into(), mode: "CBS".into(), ..Meta::default() }, p).dcg(dcg).build().unwrap()
 }
 

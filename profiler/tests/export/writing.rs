@@ -190,7 +190,7 @@ fn cold_edges_are_cut_from_graphs_with_a_note() {
         let site = sample::site(&mut program, main, line);
         let callee = sample::function(&mut program, &format!("f{line}"), "", 0);
         let edge = sample::edge(&mut program, Some(site), callee);
-        dcg.push(DcgEdge { edge, weight: if line <= 60 { 1000.0 } else { 10.0 }, error: None, samples: 0 });
+        dcg.push(DcgEdge { edge, weight: if line <= 60 { 1000.0 } else { 10.0 }, error: None, share_error: None, samples: 0 });
     }
     let profile = Profile::builder(Meta::default(), program).dcg(dcg).build().unwrap();
     let dot = text(&profile, Format::Dot);

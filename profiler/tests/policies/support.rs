@@ -113,6 +113,7 @@ impl World {
             edge,
             weight: weight * scale,
             error: Some(if exact { 0.0 } else { weight.sqrt() * scale }),
+            share_error: None,
             samples: weight.ceil() as u64,
         });
         Profile::builder(Meta::default(), program).dcg(edges).contexts(scaled).build().expect("a good profile")
@@ -237,7 +238,7 @@ pub fn by_hand(callers: &[usize], functions: usize, calls: &[(&[usize], usize, f
     }
     let edges = weights.into_iter().map(|(edge, weight)| {
         let samples = (weight / 10.0).round();
-        DcgEdge { edge, weight, error: Some(10.0 * samples.sqrt()), samples: samples as u64 }
+        DcgEdge { edge, weight, error: Some(10.0 * samples.sqrt()), share_error: None, samples: samples as u64 }
     });
     let profile = Profile::builder(Meta::default(), program.clone()).dcg(edges).contexts(cct).build().expect("a good profile");
     (program, profile)

@@ -140,25 +140,15 @@ fn statement(p: &mut Part<'_, '_>, known: &mut Known, depth: usize) {
             p.line(format!("s ^= {a} + {b}"));
         }
         5 | 6 => {
-            // One of two, by another name: read before these are, perhaps.
-            let mut cond = cond(p, known);
             if p.choices.chance(30) {
-                // The same choice of unchecked ones comes before.
-                let (which, any) = (p.fresh("k"), p.fresh("l"));
-                p.line(format!("let {which} = {cond}"));
-                p.line(format!("let {any} = if {which} {{ a }} else {{ b }}"));
-                p.line(format!("s += ({any} == null).toInt()"));
-                cond = which;
-                for link in ["a", "b"] {
-                    let name = p.fresh("l");
-                    p.line(format!("let {name} = {link}!!"));
-                    known.links.push(name);
-                }
-            } else if p.choices.chance(50) {
+                return chosen_twice(p, known, depth);
+            }
+            // One of two, by another name: read before these are, perhaps.
+            if p.choices.chance(50) {
                 check(p, known);
                 check(p, known);
             }
-            let name = p.fresh("l");
+            let (name, cond) = (p.fresh("l"), cond(p, known));
             let (one, other) = (link(p, known), link(p, known));
             p.line(format!("let {name} = if {cond} {{ {one} }} else {{ {other} }}"));
             if p.choices.chance(50) {
@@ -218,4 +208,31 @@ fn statement(p: &mut Part<'_, '_>, known: &mut Known, depth: usize) {
             });
         }
     }
+}
+
+/// The same choice of what is not checked and, later, perhaps only in some rounds of a loop, of what is.
+fn chosen_twice(p: &mut Part<'_, '_>, known: &mut Known, depth: usize) {
+    let (which, any, cond) = (p.fresh("k"), p.fresh("l"), cond(p, known));
+    p.line(format!("let {which} = {cond}"));
+    p.line(format!("let {any} = if {which} {{ a }} else {{ b }}"));
+    let both = |p: &mut Part<'_, '_>, known: &mut Known| {
+        let (one, other, chosen) = (p.fresh("l"), p.fresh("l"), p.fresh("l"));
+        p.line(format!("let {one} = a!!"));
+        p.line(format!("let {other} = b!!"));
+        p.line(format!("let {chosen} = if {which} {{ {one} }} else {{ {other} }}"));
+        p.line(format!("s = s * 31 + {chosen}.n"));
+        known.links.extend([one, other, chosen]);
+    };
+    if depth < 2 && p.choices.chance(60) {
+        let (i, mut inner, from) = (p.fresh("i"), known.clone(), p.pick(&["1", "2", "5", "(x & 7)"]));
+        p.block(format!("for {i} in 0..4 {{"), |p| {
+            p.block(format!("if {i} >= {from} {{"), |p| {
+                both(p, &mut inner);
+                p.some(2, |p| statement(p, &mut inner, depth + 2));
+            });
+        });
+    } else {
+        both(p, known);
+    }
+    p.line(format!("s += ({any} == null).toInt()"));
 }

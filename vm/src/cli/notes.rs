@@ -102,7 +102,7 @@ mod tests {
         let mut contexts = Contexts::new(structure, Labels::Edges);
         contexts.push(Label::Edge(edge), None, 1.0).expect("a good node");
         contexts.dropped = dropped;
-        let edge = DcgEdge { edge, weight: 1.0, error: Some(0.0), samples: 1 };
+        let edge = DcgEdge { edge, weight: 1.0, error: Some(0.0), share_error: Some(0.0), samples: 1 };
         Profile::builder(Meta::default(), program).dcg([edge]).contexts(contexts).build().expect("a good profile")
     }
 

@@ -47,7 +47,7 @@ pub struct SamplingArgs {
     /// Where the contexts of calls are kept, by default cct; the edges of the call graph are counted in any case
     #[arg(long, value_enum, value_name = "NAME")]
     pub structure: Option<StructureArg>,
-    /// Calls that contexts of a ksf or kccf reach back, by default 10
+    /// Calls that contexts of a ksf or kccf reach back behind the call itself, by default 10; calls from different sites are told apart, so 1 already tells who called the caller
     #[arg(long, value_name = "N")]
     pub k: Option<NonZeroU32>,
     /// Most nodes that the structure may have, by default 16777216

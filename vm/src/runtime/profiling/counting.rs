@@ -15,7 +15,7 @@ pub enum CallSource {
 impl std::fmt::Display for CallSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            CallSource::Retired => "the processor's count of retired calls",
+            CallSource::Retired => "the processor's count of retired calls (on AMD, of returns)",
             CallSource::Prologues => "the exact count of compiled code's prologues",
         })
     }

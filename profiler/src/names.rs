@@ -1,4 +1,4 @@
-//! One text for every function, for formats in which a function is its name.
+//! One text for every function, for formats in which a function is its name, and for those who read them.
 //!
 //! In: a [`Program`]. Out: names that differ where functions differ: those that share a name also say file and line, and their number if even these are the same.
 
@@ -7,11 +7,11 @@ use crate::program::{Function, Program};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) struct Names {
+pub(crate) struct DistinctNames {
     names: SecondaryMap<FuncId, Box<str>>,
 }
 
-impl Names {
+impl DistinctNames {
     pub fn new(program: &Program) -> Self {
         let mut uses: FxHashMap<&str, usize> = FxHashMap::default();
         program.functions.values().for_each(|function| *uses.entry(name(function)).or_default() += 1);
@@ -23,7 +23,7 @@ impl Names {
                 _ => distinct(id, function, &mut taken),
             };
         }
-        Names { names }
+        DistinctNames { names }
     }
 
     pub fn get(&self, function: FuncId) -> &str {
@@ -52,8 +52,27 @@ fn distinct(id: FuncId, function: &Function, taken: &mut FxHashSet<Box<str>>) ->
     text.into()
 }
 
+/// Whether functions and call sites (of these lines) are known by nothing but functions' names, as in a file of folded stacks.
+pub(crate) fn are_all<'a>(functions: impl Iterator<Item = &'a Function>, mut lines: impl Iterator<Item = u32>) -> bool {
+    let mut functions = functions.peekable();
+    functions.peek().is_some() && functions.all(|function| function.file.is_empty() && function.line == 0) && lines.all(|line| line == 0)
+}
+
+/// The program with functions called as [`DistinctNames`] calls them, those whom `other` knows by such a name.
+pub(crate) fn as_in(program: &Program, other: &Program) -> Program {
+    let known: FxHashSet<&str> = other.functions.values().map(|function| &*function.name).collect();
+    let names = DistinctNames::new(program);
+    let mut renamed = program.clone();
+    for (id, function) in &mut renamed.functions {
+        if known.contains(names.get(id)) {
+            function.name = names.get(id).into();
+        }
+    }
+    renamed
+}
+
 /// The function's name, or a stand-in where it has none.
-pub(super) fn name(function: &Function) -> &str {
+pub(crate) fn name(function: &Function) -> &str {
     if function.name.is_empty() { "(unnamed)" } else { &function.name }
 }
 
@@ -69,7 +88,7 @@ mod tests {
         {
             program.functions.push(Function { name: name.into(), file: file.into(), line });
         }
-        let names = Names::new(&program);
+        let names = DistinctNames::new(&program);
         let expected = ["f (a:1) #0", "f (b:2)", "f (a:1)", "f (b:2) #3", "g", "(unnamed)", "h (#6)", "h (#7)"];
         assert_eq!(names.all().collect::<Vec<_>>(), expected);
     }
