@@ -26,6 +26,8 @@ pub enum TypeDesc {
         /// `false` is a promise of the source types, kept except for fields read before their initializer ran: code may omit tests on it, never a check that an access needs.
         nullable: bool,
     },
+    /// A reference of which nobody knows the class: what comes into the middle of a function may be one.
+    AnyRef,
 }
 
 impl TypeDesc {
@@ -34,7 +36,7 @@ impl TypeDesc {
             TypeDesc::Int => Ty::Int,
             TypeDesc::Float => Ty::Float,
             TypeDesc::Bool => Ty::Bool,
-            TypeDesc::Ref { .. } => Ty::Ref,
+            TypeDesc::Ref { .. } | TypeDesc::AnyRef => Ty::Ref,
         }
     }
 }

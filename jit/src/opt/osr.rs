@@ -22,11 +22,11 @@ use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 /// Instructions that are copied.
 const LIMIT: usize = 4000;
 
-/// `None` where running code is not left: the block holds no poll, or too much lives behind it; or references that no class covers.
+/// `None` where running code is not left: the block holds no poll, or too much lives behind it.
 pub fn enter_at(module: &Module, func: &Function, block: Block) -> Option<Function> {
     let poll = loop_polls(func).into_iter().find(|poll| poll.block == block)?;
     let declared = Declared::new(module, func);
-    let params = poll.live.iter().map(|&value| declared.of(value)).collect::<Option<Vec<_>>>()?;
+    let params = poll.live.iter().map(|&value| declared.of(value)).collect();
     let mut rest = Rest { func: func.clone(), repair: Repair::default(), new: Vec::new() };
     let target = rest.split(&poll);
     let loops = Loops::new(&rest.func, &Dominators::new(&rest.func));

@@ -6,6 +6,7 @@ use super::analysis::call_graph;
 use super::analysis::captures::Captures;
 use super::analysis::frequency::Frequencies;
 use super::analysis::hierarchy::Hierarchy;
+use super::analysis::non_null::unproven;
 use super::analysis::param_uses::ParamUses;
 use super::analysis::rare::RareCalls;
 use super::analysis::summaries::Summaries;
@@ -263,7 +264,9 @@ impl Pipeline {
         if !self.options.verify {
             return;
         }
-        let problems: Vec<String> = verify_function(cx.module, cx.func, func).iter().map(|p| format!("{p}\n")).collect();
+        let found = verify_function(cx.module, cx.func, func);
+        let unproven = unproven(func).into_iter().map(|inst| format!("{inst}: {:?} of what may be null\n", func.insts[inst].op));
+        let problems: Vec<String> = found.iter().map(|p| format!("{p}\n")).chain(unproven).collect();
         assert!(problems.is_empty(), "{pass} broke {}:\n{}\n{}", func.name, problems.concat(), print_body(cx.module, cx.func, func));
     }
 }

@@ -299,7 +299,8 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
         Tier::Adaptive(_) | Tier::Guided(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
         _ => Osr::Off,
     };
-    let inline_alloc = gc_stress == 0;
+    // Optimized code finds no room in its buffer then, each time.
+    let inline_alloc = gc_stress == 0 || level == Level::Optimized;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
     let options = jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, verify: true, ..Default::default() };
     let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);

@@ -75,6 +75,9 @@ pub struct Thread {
     stack: Cell<*const Stack>,
     /// Allocations until the next collection under stress.
     stress_left: Cell<u32>,
+    /// Yield points until the next collection at one, 0 for none, and how many there were last time.
+    stress_yields: Cell<u32>,
+    stress_turn: Cell<u32>,
     /// The allocation with this number from now on fails; 0: none.
     #[cfg(test)]
     pub fail_allocation: Cell<u32>,
@@ -109,6 +112,8 @@ impl Thread {
             remembered: UnsafeCell::new(Vec::new()),
             stack: Cell::new(std::ptr::null()),
             stress_left: Cell::new(stress),
+            stress_yields: Cell::new(0),
+            stress_turn: Cell::new(0),
             #[cfg(test)]
             fail_allocation: Cell::new(0),
         });
@@ -214,6 +219,7 @@ impl Thread {
         if self.runtime.heap.is_crowded() {
             self.collect(Want::Remembered);
         }
+        self.stress_yield();
         self.resumed();
     }
 

@@ -294,16 +294,17 @@ impl<'a> Parser<'a> {
     }
 
     fn ty(&mut self) -> Result<TypeDesc, ParseError> {
-        if let Token::Word(word @ ("int" | "float" | "bool")) = *self.peek() {
+        if let Token::Word(word @ ("int" | "float" | "bool" | "ref")) = *self.peek() {
             self.bump();
             return Ok(match word {
                 "int" => TypeDesc::Int,
                 "float" => TypeDesc::Float,
-                _ => TypeDesc::Bool,
+                "bool" => TypeDesc::Bool,
+                _ => TypeDesc::AnyRef,
             });
         }
         if self.peek_id("class").is_none() {
-            return Err(self.expected("a type (int, float, bool, class0, class0?)"));
+            return Err(self.expected("a type (int, float, bool, ref, class0, class0?)"));
         }
         let class = self.use_id()?;
         Ok(TypeDesc::Ref { class, nullable: self.eat('?') })

@@ -34,22 +34,15 @@ impl<'a> Declared<'a> {
         declared
     }
 
-    /// How a parameter or field that takes the value is to be declared. `None` where no class covers a reference.
-    pub fn of(&self, value: Value) -> Option<TypeDesc> {
-        Some(match self.func.values[value] {
-            Ty::Int => TypeDesc::Int,
-            Ty::Float => TypeDesc::Float,
-            Ty::Bool => TypeDesc::Bool,
-            Ty::Ref => TypeDesc::Ref { class: self.class(value)?, nullable: true },
-        })
-    }
-
-    fn class(&self, value: Value) -> Option<ClassId> {
-        if let Known::Class(class) = self.of[value] {
-            return Some(class);
+    /// How a parameter or field that takes the value is to be declared.
+    pub fn of(&self, value: Value) -> TypeDesc {
+        match (self.func.values[value], self.of[value]) {
+            (Ty::Int, _) => TypeDesc::Int,
+            (Ty::Float, _) => TypeDesc::Float,
+            (Ty::Bool, _) => TypeDesc::Bool,
+            (Ty::Ref, Known::Class(class)) => TypeDesc::Ref { class, nullable: true },
+            (Ty::Ref, Known::Null | Known::Any) => TypeDesc::AnyRef,
         }
-        let classes = &self.module.classes;
-        classes.keys().find(|&root| classes.keys().all(|class| self.module.is_subclass(class, root)))
     }
 
     fn block(&mut self, block: Block) {
@@ -109,7 +102,7 @@ fn known(class: Option<ClassId>) -> Known {
 fn class_in(ty: TypeDesc) -> Option<ClassId> {
     match ty {
         TypeDesc::Ref { class, .. } => Some(class),
-        TypeDesc::Int | TypeDesc::Float | TypeDesc::Bool => None,
+        TypeDesc::AnyRef | TypeDesc::Int | TypeDesc::Float | TypeDesc::Bool => None,
     }
 }
 
@@ -122,6 +115,19 @@ pub fn result_class(module: &Module, op: &Op) -> Option<ClassId> {
         Op::LoadGlobal(global) => class_in(module.globals[global].ty),
         Op::Call { func, .. } => class_in(module.funcs[func].ret?),
         Op::CallVirtual { selector, .. } => class_in(module.selectors[selector].ret?),
+        Op::CallBuiltin { builtin, .. } => builtin_class(module, builtin),
         _ => None,
+    }
+}
+
+/// The class of which a builtin's result is an object, if that is a reference; `None` where any may be.
+pub fn builtin_class(module: &Module, builtin: Builtin) -> Option<ClassId> {
+    let known = module.known.as_ref()?;
+    match builtin {
+        Builtin::ThreadJoin => None,
+        Builtin::StrCodePoints => Some(known.int_array),
+        Builtin::StrToBytes => Some(known.bytes),
+        Builtin::Args => Some(known.str_array),
+        _ => Some(known.str),
     }
 }

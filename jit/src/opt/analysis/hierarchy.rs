@@ -38,6 +38,7 @@ impl Hierarchy {
     pub fn declared(&self, ty: TypeDesc) -> Classes {
         match ty {
             TypeDesc::Ref { class, .. } => Classes::of(self.concrete(class)),
+            TypeDesc::AnyRef => Classes::Any,
             TypeDesc::Int | TypeDesc::Float | TypeDesc::Bool => Classes::default(),
         }
     }

@@ -71,6 +71,22 @@ impl NonNull {
     }
 }
 
+/// Accesses that check nothing, of objects whose definition does not say that they are there: bugs of passes.
+pub fn unproven(func: &Function) -> Vec<Inst> {
+    let proven = NonNull::new(func, &Aliases::default(), |_, _, _| false);
+    let insts = func.layout.iter().flat_map(|&block| func.blocks[block].insts.iter().copied());
+    insts.filter(|&inst| unchecked(&func.insts[inst].op).is_some_and(|object| !proven.proves(object))).collect()
+}
+
+/// The object of an access that neither checks it nor leaves that to a test before it. (Elements are accessed by an index below the length, which has been read.)
+fn unchecked(op: &Op) -> Option<Value> {
+    match *op {
+        Op::LoadField(_, object, Null::Never) | Op::StoreField { object, null: Null::Never, .. } => Some(object),
+        Op::ArrayLen(object, Null::Never) | Op::HasClass(_, object) => Some(object),
+        _ => None,
+    }
+}
+
 /// Operations whose result is never null.
 fn gives_object(op: &Op) -> bool {
     match op {

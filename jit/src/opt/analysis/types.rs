@@ -5,6 +5,7 @@
 //! Optimistic: starts with no class and adds until nothing changes.
 
 use super::classes::Classes;
+use super::declared::builtin_class;
 use super::hierarchy::Hierarchy;
 use super::type_flow::TypeFlow;
 use crate::ir::*;
@@ -120,19 +121,8 @@ impl Typing<'_> {
                 }
                 classes
             }
-            Op::CallBuiltin { builtin, .. } => builtin_result(self.module, *builtin),
+            Op::CallBuiltin { builtin, .. } => builtin_class(self.module, *builtin).map_or(Classes::Any, Classes::one),
             _ => Classes::Any,
         }
-    }
-}
-
-fn builtin_result(module: &Module, builtin: Builtin) -> Classes {
-    let Some(known) = &module.known else { return Classes::Any };
-    match builtin {
-        Builtin::ThreadJoin => Classes::Any,
-        Builtin::StrCodePoints => Classes::one(known.int_array),
-        Builtin::StrToBytes => Classes::one(known.bytes),
-        Builtin::Args => Classes::one(known.str_array),
-        _ => Classes::one(known.str),
     }
 }

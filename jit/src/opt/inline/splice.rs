@@ -244,15 +244,16 @@ impl Copy<'_, '_> {
 
     fn throw(&mut self, at: Block, data: &BlockData, error: Value, unwind: &BlockCall, loc: Loc) {
         let known = data.insts.iter().any(|&i| fills_trace_of(&self.callee.insts[i].op, error));
-        let error = self.value(error);
-        let (at, error) = match known {
-            true => (at, error),
-            false => {
-                let checked = self.splicer.func.values.push(Ty::Ref);
-                (self.attempt(at, Op::NullCheck(error), Some(checked), unwind, loc), checked)
-            }
+        let (op, checked) = (Op::NullCheck(self.value(error)), self.splicer.func.values.push(Ty::Ref));
+        let at = if known {
+            // It never fails: it says where the error is used that it is there.
+            let inst = self.splicer.func.insts.push(InstData { op, result: Some(checked), loc });
+            self.splicer.func.blocks[at].insts.push(inst);
+            at
+        } else {
+            self.attempt(at, op, Some(checked), unwind, loc)
         };
-        let args = std::iter::once(error).chain(unwind.args.iter().copied()).collect();
+        let args = std::iter::once(checked).chain(unwind.args.iter().copied()).collect();
         self.end(at, Terminator::Jump(BlockCall { block: unwind.block, args }), loc);
     }
 

@@ -161,9 +161,31 @@ impl Thread {
         if left == 0 {
             self.stress_left.set(self.runtime.heap.stress().map_or(0, |n| n.get()));
             self.collect(Want::Nursery);
+            // And soon at a yield point: code keeps references there in a way of its own.
+            let turn = self.stress_turn.get() % STRESS_TURNS;
+            self.stress_turn.set(turn + 1);
+            self.stress_yields.set(turn + 1);
+            self.poison();
+        }
+    }
+
+    /// At a yield point.
+    pub(super) fn stress_yield(&self) {
+        let left = self.stress_yields.get();
+        if left == 0 {
+            return;
+        }
+        self.stress_yields.set(left - 1);
+        if left == 1 {
+            self.collect(Want::Nursery);
+        } else {
+            self.poison();
         }
     }
 }
+
+/// Under stress, a collection at a yield point follows one at an allocation: at the first yield point behind it, the next time at the second, and so on to this one.
+const STRESS_TURNS: u32 = 5;
 
 /// Bytes of an array of so many elements; `None` past the address space.
 fn array_bytes(desc: &ClassDesc, length: usize) -> Option<usize> {
