@@ -4,13 +4,14 @@
 //! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds, text, collections,
 //! locks, threads, recursion to the end of the stack; where errors come from, exit codes, errors that nothing catches. [`shrink`] makes a program that shows a difference smaller.
 //! What chance alone seldom puts together has a part of its own, which some programs have: loops over arrays at the limits of `Int` (`kernels.rs`), objects that need not be (`objects.rs`), places that may be one (`memory.rs`), floats (`floats.rs`),
-//! integers that can be simplified (`ints.rs`), many ways to choose from (`choosing.rs`), fields read before they have a value (`promises.rs`), calls with several targets (`calls.rs`), texts (`texts.rs`), references checked at one place and used at others (`nulls.rs`).
+//! integers that can be simplified (`ints.rs`), many ways to choose from (`choosing.rs`), fields read before they have a value (`promises.rs`), calls with several targets (`calls.rs`), texts (`texts.rs`), references checked at one place and used at others (`nulls.rs`), what loops carry in memory (`carried.rs`), classes whose fields differ (`kinds.rs`).
 //!
 //! Invariants of the generated text:
 //! - It ends: loops are bounded by small constants, by collections that do not grow past 50 elements, or by `break`; every function and block closure takes from a global store of fuel and throws when that is used up.
 //! - It is deterministic: no identity hashes, clocks or stack depths (stack traces of overflows included) are printed, no text or collection grows without bound; what threads print does not depend on their order.
 
 mod calls;
+mod carried;
 mod choices;
 mod choosing;
 mod classes;
@@ -18,6 +19,7 @@ mod expr;
 mod floats;
 mod ints;
 mod kernels;
+mod kinds;
 mod memory;
 mod nulls;
 mod objects;
@@ -103,6 +105,8 @@ mod tests {
             "Holder<Shape>",
             "u.substring(",
             "other!!.n",
+            "lastKnown()",
+            "exchanged(tree",
         ];
         let missing: Vec<_> = constructs.iter().filter(|c| !all.contains(**c)).collect();
         assert!(missing.is_empty(), "{missing:?}");

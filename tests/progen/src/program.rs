@@ -1,12 +1,14 @@
 //! A whole program: prelude, globals, interfaces, classes, functions, `main`.
 
 use crate::calls::calls;
+use crate::carried::carried;
 use crate::choices::Choices;
 use crate::choosing::choosing;
 use crate::classes::{ClassInfo, InterfaceInfo};
 use crate::floats::floats;
 use crate::ints::ints;
 use crate::kernels::kernels;
+use crate::kinds::kinds;
 use crate::memory::memory;
 use crate::nulls::nulls;
 use crate::objects::objects;
@@ -62,6 +64,8 @@ const PARTS: &[Part] = &[
     (20, "calls", calls),
     (20, "texts", texts),
     (20, "nulls", nulls),
+    (20, "carried", carried),
+    (20, "kinds", kinds),
 ];
 
 impl<'a> Generator<'a> {
