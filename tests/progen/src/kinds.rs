@@ -182,7 +182,7 @@ fn statement(p: &mut Part<'_, '_>, depth: usize, count: usize) {
         _ => {
             // Objects are made in it, so that what was loaded too early is moved or found out.
             let (i, made) = (p.fresh("i"), p.fresh("made"));
-            p.line(format!("var {made} = k"));
+            p.line(format!("var {made}: Kind = k"));
             let to = p.pick(&["4", "(x & 7)", "2"]);
             p.block(format!("for {i} in 0..<{to} {{"), |p| {
                 p.some(3, |p| statement(p, depth + 1, count));
@@ -201,9 +201,9 @@ fn cond(p: &mut Part<'_, '_>) -> &'static str {
         "maybe != null",
         "null == maybe",
         "x == 5",
-        "k is Kind0",
-        "m is Kind2",
-        "maybe is Kind7",
+        "(k is Kind0).toInt() == 1",
+        "(m is Kind2).toInt() == 1",
+        "(maybe is Kind7).toInt() == 1",
         "(s & 3) == 1",
     ])
 }

@@ -70,9 +70,13 @@ fn function(p: &mut Part<'_, '_>, name: &str) {
     p.function(format!("fun {name}(a: Knot?, b: Knot?, c: Knot?, t: Array<Int>?, u: Array<Int>?, x: Int): Int {{"), |p| {
         p.line("var s = x");
         let mut known = Known::default();
-        // Most are checked first, and used later.
-        for _ in 0..1 + p.choices.below(4) {
-            check(p, &mut known);
+        if p.choices.chance(40) {
+            chosen_twice(p, &mut known, 0);
+        } else {
+            // Most are checked first, and used later.
+            for _ in 0..1 + p.choices.below(4) {
+                check(p, &mut known);
+            }
         }
         for _ in 0..2 + p.choices.below(7) {
             statement(p, &mut known, 0);
