@@ -104,6 +104,9 @@ fn function(p: &mut Part<'_, '_>, name: &str, count: usize) {
     p.function(format!("fun {name}(k: Kind, m: Kind, maybe: Kind?, x: Int): Int {{"), |p| {
         p.line("var s = 1");
         p.line("let tree = grow(x, 4)");
+        // Proven to be there before all loops, or not.
+        let sure = p.pick(&["maybe!!", "maybe!!", "kind(x + 1, k)"]);
+        p.line(format!("let sure: Kind = {sure}"));
         p.some(5, |p| statement(p, 0, count));
         p.line("return s");
     });
@@ -116,7 +119,7 @@ fn class(p: &mut Part<'_, '_>, count: usize) -> (usize, &'static str) {
 }
 
 fn object(p: &mut Part<'_, '_>) -> &'static str {
-    p.pick(&["k", "m", "k", "kind(x, k)", "kind(s & 7, m)"])
+    p.pick(&["k", "m", "sure", "sure", "kind(x, k)", "kind(s & 7, m)"])
 }
 
 fn statement(p: &mut Part<'_, '_>, depth: usize, count: usize) {
@@ -134,13 +137,13 @@ fn statement(p: &mut Part<'_, '_>, depth: usize, count: usize) {
         }
         2 => {
             let v = p.fresh("v");
-            let object = p.pick(&["maybe", "k", "m"]);
+            let object = p.pick(&["maybe", "sure", "k", "m"]);
             p.line(format!("let {v} = {object} as? Kind{number}"));
             p.line(format!("if {v} != null {{ s = s * 31 + {} }}", value.replace('@', &v)));
         }
         3 => {
             let v = p.fresh("v");
-            let object = p.pick(&["maybe", "k", "m"]);
+            let object = p.pick(&["maybe", "sure", "k", "m"]);
             p.two_blocks(
                 "try {",
                 |p| {
