@@ -320,6 +320,12 @@ fn the_text_form_says_where_a_function_begins() {
     let text = module.to_string();
     assert!(text.contains("-> int loop {"), "{text}");
     assert_eq!(parse(&text).unwrap().funcs[id], module.funcs[id]);
+    let mut module = parse(ELEMENTS).unwrap();
+    let (id, _, rest) = entries(&module).remove(0);
+    module.funcs[id] = rest;
+    let text = module.to_string();
+    assert!(module.funcs[id].params.contains(&TypeDesc::AnyRef), "{text}");
+    assert_eq!(parse(&text).unwrap().funcs[id], module.funcs[id]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ pub struct Size {
     pub nodes: u64,
     /// With the DCG, the stacks of threads, and what errors need.
     pub bytes: usize,
-    /// What found no room; its weight as those of the profile, where there is one.
+    /// What found no room. Its weight is that of samples; [`Collector::finish`] scales it as the profile's.
     pub dropped: Dropped,
 }
 

@@ -73,7 +73,7 @@ impl MatchedBy {
     fn of(before: &Profile, after: &Profile) -> MatchedBy {
         let knows_names_alone = |profile: &Profile| {
             let Program { functions, sites, .. } = profile.program();
-            names::are_all(functions.values(), sites.values().map(|site| site.line))
+            names::know_no_places(functions.values(), sites.values().map(|site| site.line))
         };
         if knows_names_alone(before) || knows_names_alone(after) { MatchedBy::Names } else { MatchedBy::Places }
     }
@@ -183,11 +183,10 @@ type Weights = SecondaryMap<EdgeId, Weight>;
 pub fn diff(before: &Profile, after: &Profile, options: &DiffOptions) -> Diff {
     let matched_by = MatchedBy::of(before, after);
     let mut union = Union::new(matched_by);
-    let [first, second] = match matched_by {
-        MatchedBy::Places => [before.program().clone(), after.program().clone()],
-        MatchedBy::Names => [names::as_in(before.program(), after.program()), names::as_in(after.program(), before.program())],
-    };
-    let programs = [&first, &known_as(&second, &first)];
+    let own = [before.program(), after.program()];
+    let renamed = (matched_by == MatchedBy::Names).then(|| [names::as_in(own[0], own[1]), names::as_in(own[1], own[0])]);
+    let [first, second] = renamed.as_ref().map_or(own, |[first, second]| [first, second]);
+    let programs = [first, &known_as(second, first)];
     let (edges_before, edges_after) = (union.edges(programs[0]), union.edges(programs[1]));
     let weights = [weights(before, &edges_before), weights(after, &edges_after)];
     let pairs = || union.program.edges().keys().map(|edge| (weights[0][edge].calls, weights[1][edge].calls));

@@ -67,14 +67,8 @@ impl Names {
         let index = Index::new(now);
         let mut mapping = Mapping::default();
         let files = files(self.functions.values().map(|key| &*key.function.file), now.functions.values().map(|function| &*function.file));
-        let distinct = self.are_all().then(|| DistinctNames::new(now));
-        let distinct: FxHashMap<&str, FuncId> = distinct.iter().flat_map(|names| names.all().zip(now.functions.keys())).collect();
         let mut namesakes: FxHashMap<(&str, &str), Vec<Placed>> = FxHashMap::default();
         for (id, FunctionKey { function, nth }) in &self.functions {
-            if let Some(&found) = distinct.get(&*function.name) {
-                mapping.functions[id] = Some(found).into();
-                continue;
-            }
             let place = Place { line: function.line, nth: *nth };
             namesakes.entry((stem(function), &function.file)).or_default().push((place, id));
         }
@@ -84,6 +78,9 @@ impl Names {
             let now = found.map_or(&[][..], |ids| ids);
             pair(&then, &index.placed(now), |id, found| mapping.functions[id] = found.into());
         }
+        if names::know_no_places(self.functions.values().map(|key| &key.function), self.sites.values().map(|site| site.line)) {
+            self.find_namesakes(now, &mut mapping);
+        }
         for (id, site) in &self.sites {
             let Some(caller) = mapping.function(site.caller) else { continue };
             mapping.sites[id] = index.site(caller, site, self.functions[site.caller].function.line).into();
@@ -91,9 +88,17 @@ impl Names {
         mapping
     }
 
-    /// There are no places beside them.
-    fn are_all(&self) -> bool {
-        names::are_all(self.functions.values().map(|key| &key.function), self.sites.values().map(|site| site.line))
+    /// Those that were not found are called as functions that share a name are where they have nothing else.
+    fn find_namesakes(&self, now: &Program, mapping: &mut Mapping) {
+        let names = DistinctNames::new(now);
+        let mut free: FxHashMap<&str, FuncId> = names.all().zip(now.functions.keys()).collect();
+        let taken: FxHashSet<FuncId> = self.functions.keys().filter_map(|id| mapping.function(id)).collect();
+        free.retain(|_, id| !taken.contains(id));
+        for (id, FunctionKey { function, .. }) in &self.functions {
+            if mapping.function(id).is_none() {
+                mapping.functions[id] = free.remove(&*function.name).into();
+            }
+        }
     }
 }
 
@@ -307,6 +312,14 @@ mod tests {
             then.functions.push(Function { name: name.into(), file: "".into(), line: 0 });
         }
         assert_eq!(mapped(&then, &now).0, [Some(3), Some(2), None, Some(0)]);
+        let named = |names: &[&str]| {
+            let mut program = Program::default();
+            names.iter().for_each(|&name| _ = program.functions.push(Function { name: name.into(), file: "".into(), line: 0 }));
+            program
+        };
+        assert_eq!(mapped(&named(&["init", "init"]), &named(&["init"])).0, [Some(0), None], "no two are one");
+        let taken = ["g", "g", "g (#0)", "g (#0)"];
+        assert_eq!(mapped(&named(&taken), &named(&taken)).0, (0..4).map(Some).collect::<Vec<_>>());
     }
 
     #[test]

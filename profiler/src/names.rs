@@ -53,7 +53,7 @@ fn distinct(id: FuncId, function: &Function, taken: &mut FxHashSet<Box<str>>) ->
 }
 
 /// Whether functions and call sites (of these lines) are known by nothing but functions' names, as in a file of folded stacks.
-pub(crate) fn are_all<'a>(functions: impl Iterator<Item = &'a Function>, mut lines: impl Iterator<Item = u32>) -> bool {
+pub(crate) fn know_no_places<'a>(functions: impl Iterator<Item = &'a Function>, mut lines: impl Iterator<Item = u32>) -> bool {
     let mut functions = functions.peekable();
     functions.peek().is_some() && functions.all(|function| function.file.is_empty() && function.line == 0) && lines.all(|line| line == 0)
 }

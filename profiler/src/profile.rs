@@ -197,7 +197,8 @@ impl ProfileBuilder {
         for edge in &dcg {
             in_range("edge", edge.edge.index(), program.edges().len())?;
             check_weight(edge.weight)?;
-            edge.error.into_iter().chain(edge.share_error).try_for_each(check_weight)?;
+            edge.error.map_or(Ok(()), check_weight)?;
+            edge.share_error.map_or(Ok(()), check_share_error)?;
         }
         check_weight(dcg.iter().map(|edge| edge.weight).sum())?;
         if let Some(contexts) = &contexts {
@@ -227,6 +228,10 @@ fn check_weight(weight: f64) -> Result<(), ProfileError> {
     if (0.0..=MAX_CALLS).contains(&weight) { Ok(()) } else { Err(ProfileError::BadWeight(weight)) }
 }
 
+fn check_share_error(error: f64) -> Result<(), ProfileError> {
+    if error.is_finite() && error >= 0.0 { Ok(()) } else { Err(ProfileError::BadShareError(error)) }
+}
+
 /// Why parts make no profile.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProfileError {
@@ -241,6 +246,8 @@ pub enum ProfileError {
     },
     /// A weight, an error or a sum of weights that is no number of calls.
     BadWeight(f64),
+    /// A standard error of a share that is none.
+    BadShareError(f64),
     /// Two weights for one edge.
     RepeatedEdge(EdgeId),
     /// Two values for one parameter.
@@ -264,6 +271,7 @@ impl fmt::Display for ProfileError {
             ProfileError::BadWeight(weight) => {
                 write!(f, "{weight} is no number of calls: weights, errors and totals are finite, not negative, and at most 2^53")
             }
+            ProfileError::BadShareError(error) => write!(f, "{error} is no standard error of a share: they are finite and not negative"),
             ProfileError::RepeatedEdge(edge) => write!(f, "{edge} occurs twice: each edge has one weight"),
             ProfileError::RepeatedParameter(name) => write!(f, "parameter {name:?} occurs twice"),
             ProfileError::UnknownParent(node) => write!(f, "the parent of {node} has not come before it"),

@@ -151,7 +151,7 @@ impl Replay {
 
     /// Counters and cost up to here.
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
+        let mut summary = Summary { threads: self.threads.len(), ..Summary::default() };
         self.threads.iter().for_each(|thread| summary.counters.merge(&thread.counters()));
         let lives = || self.threads.iter().map(Thread::life);
         summary.cycles = match self.options.time {

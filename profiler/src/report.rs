@@ -24,7 +24,7 @@ pub struct Report {
     pub title: String,
     /// How long the run was, in nanoseconds of its clock.
     pub nanoseconds: f64,
-    /// What profiling took of it, in percent, by a model; `None` of a run, which has no other to be compared with.
+    /// What profiling took in all threads together, in percent of it, by a model; `None` of a run, which has no other to be compared with.
     pub cost: Option<f64>,
     /// What the program's threads spent on samples in slow paths, in nanoseconds; what counting and recording take in the program's own code is not in it. `None` where a model tells the cost, or nobody does.
     pub slow_paths: Option<f64>,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn report(profile: &Profile, most: usize) -> Report {
-        let counters = Counters { calls: 1234, bursts_skipped: 5, ..Counters::default() };
+        let counters = Counters { calls: 1234, bursts_skipped: 5, time_ran: 1_500_000, ..Counters::default() };
         let size = Size { nodes: 20, bytes: 2048, dropped: Dropped { calls: 9, weight: 4.0 } };
         let mut sums = SumErrors::default();
         sums.functions[FuncId::from_u32(0)] = Errors { weight: Some(21.5), share: Some(0.0) };
@@ -318,6 +318,7 @@ mod tests {
             "100 calls",
             "1,234",
             "bursts-skipped",
+            "time-ran                   1.500 ms",
             "CCT, 2,048 bytes, 9 observations dropped since it is full: 4.00 % of all calls have no context",
             "ma\\nin (a.x:1) line 3 → ma\\nin (a.x:1)",
         ] {

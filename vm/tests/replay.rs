@@ -25,9 +25,22 @@ fun main() {
 /// A folder with the trace `run.trace`.
 struct Recorded(Folder);
 
+/// `main` waits for a thread.
+const THREADS: &str = "\
+fun work(n: Int): Int = if n < 2 { n } else { work(n - 1) + work(n - 2) }
+fun main() {
+    let thread = spawn(() => work(14))
+    thread.join()
+}
+";
+
 impl Recorded {
     fn new(name: &str) -> Recorded {
-        let folder = Folder::new(name).with("run.lang", PROGRAM);
+        Recorded::of(name, PROGRAM)
+    }
+
+    fn of(name: &str, program: &str) -> Recorded {
+        let folder = Folder::new(name).with("run.lang", program);
         assert_eq!(folder.vm(&["trace", "run.lang"]).status.code(), Some(0));
         Recorded(folder)
     }
@@ -252,6 +265,19 @@ fn the_table_tells_what_is_hot_and_how_sure_that_is() {
     assert!(full.contains("dropped since it is full: ") && !full.contains(" 0.00 % of all calls have no context"), "{full}");
     let shorter = folder.replay("--structure kccf --k 9 --max-nodes 60");
     assert!(shorter.contains("note: contexts reach back"), "{shorter}");
+}
+
+#[test]
+fn threads_have_one_clock_and_walks_do_not_know_who_waits() {
+    let folder = Recorded::of("threads", THREADS);
+    let report = folder.json("--profile stackwalk --interval 1us --rate 1000000000");
+    let note =
+        report["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains("2 threads and does not say when one waits"));
+    assert!(note, "{report}");
+    // An instruction is a nanosecond.
+    let end = folder.trace().threads.values().map(|thread| thread.end.unwrap()).max().unwrap();
+    assert_eq!(report["nanoseconds"].as_f64(), Some(end as f64), "{report}");
+    assert!(!folder.replay("--profile stackwalk --interval 1us --clock calls").contains("waits for another"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The DCG as a graph for Graphviz.
 //!
-//! In: a profile. Out: one node a function, one arrow an edge (so several between two functions that call from several sites), as thick as it is hot, labelled with line, calls with standard error, and share.
+//! In: a profile. Out: one node a function, one arrow an edge (so several between two functions that call from several sites), as thick as it is hot, labelled with line, calls with standard error (that of the factor that all have in common included, as in reports), and share.
 //! Cold edges are left out, and a note says how many they are and what they count.
 
 use super::text;

@@ -173,12 +173,6 @@ impl fmt::Display for ReadError {
             ReadError::Columns { what, expected, found } => {
                 write!(f, "not a valid profile: {found} {what} for {expected} context nodes")
             }
-            ReadError::ShareErrors(version) => {
-                write!(
-                    f,
-                    "not a valid profile: `share_error` is a field of edges and of contexts from version 3 on, and this is version {version}"
-                )
-            }
             ReadError::Certainty(version) => {
                 write!(
                     f,
@@ -188,6 +182,12 @@ impl fmt::Display for ReadError {
                     } else {
                         "have `certainty`, `error` and `samples`"
                     }
+                )
+            }
+            ReadError::ShareErrors(version) => {
+                write!(
+                    f,
+                    "not a valid profile: `share_error` is a field of edges and of contexts from version 3 on, and this is version {version}"
                 )
             }
             ReadError::RepeatedEdge(at) => write!(f, "not a valid profile: edge {at} is the same as an earlier one"),

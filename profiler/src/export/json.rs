@@ -286,12 +286,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
             return Err(ReadError::RepeatedEdge(at));
         }
     }
+    // Where every call was counted, shares are known as well as weights.
+    let is_exact = dcg.iter().all(|Object(part)| part.error == Some(0.0) && part.samples as f64 == part.weight);
     let dcg = dcg.into_iter().map(|Object(DcgPart { edge, weight, error, share_error, samples })| {
         let edge = index(edge, "edge", program.edges().len())?;
-        if share_error.is_some() != has_share_errors(version) {
-            return Err(ReadError::ShareErrors(version));
-        }
-        Ok(DcgEdge { edge, weight, error, share_error: share_error.flatten(), samples })
+        let share_error = since_3(version, share_error, is_exact.then_some(0.0))?;
+        Ok(DcgEdge { edge, weight, error, share_error, samples })
     });
     let dcg = dcg.collect::<Result<Vec<_>, ReadError>>()?;
     let contexts = contexts.map(|Object(part)| read_contexts(part, version, &program)).transpose()?;
@@ -302,8 +302,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Profile, ReadError> {
     Ok(builder.build()?)
 }
 
-fn has_share_errors(version: u64) -> bool {
-    version >= 3
+/// Errors of shares, or what stands for them in older files.
+fn since_3<T>(version: u64, given: Option<T>, older: T) -> Result<T, ReadError> {
+    match given {
+        Some(given) if version >= 3 => Ok(given),
+        None if version < 3 => Ok(older),
+        _ => Err(ReadError::ShareErrors(version)),
+    }
 }
 
 /// A checked index: the largest 32-bit number is none at all.
@@ -333,11 +338,7 @@ fn read_contexts(part: ContextsPart, version: u64, program: &Program) -> Result<
     };
     let expected = part.label.len();
     let seen = if certainty == CertaintyPart::Sampled { expected } else { 0 };
-    let share_error = match part.share_error {
-        Some(share_error) if has_share_errors(version) => share_error,
-        None if !has_share_errors(version) => vec![None; seen],
-        _ => return Err(ReadError::ShareErrors(version)),
-    };
+    let share_error = since_3(version, part.share_error, vec![None; seen])?;
     for (what, expected, found) in [
         ("parents", expected, part.parent.len()),
         ("weights", expected, part.weight.len()),

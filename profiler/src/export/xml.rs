@@ -1,7 +1,7 @@
 //! A CC-Map as XML (CC-Map sections 3.1.2 and 5): the general nodes with totals, the context trees, and the links between them.
 //!
 //! In: a profile with or without contexts. Out: `method-profile` > `call-site` > `callee` with calls in any context (the DCG), then `call-site-ref` > `callee-ref` with calls in one context.
-//! A `callee` lists its contexts' numbers, a `callee-ref` says its edge's. Methods are known by name, file and line, so that files of two runs can be compared. Nothing is rounded.
+//! A `callee` lists its contexts' numbers, a `callee-ref` says its edge's. Methods are known by name, file and line, so that files of two runs can be compared. Nothing is rounded; errors are those of the profile, without that of the factor that all weights have in common.
 //! Trees stand as deep as they are, one element a line and not indented, since indentation would take the square of the depth.
 
 use super::links::{Links, Visit};

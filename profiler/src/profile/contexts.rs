@@ -3,7 +3,7 @@
 //! In: nodes of a CCT, of the trees of a CC-Map, of a k-SF or k-CCF, parents first. Out: [`Contexts`].
 //! Invariants: a parent has a smaller number than its children, so there are no cycles and every walk is a loop; either all labels are edges or all are functions.
 
-use super::{ProfileError, check_weight, in_range};
+use super::{ProfileError, check_share_error, check_weight, in_range};
 use crate::ids::{EdgeId, FuncId};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -203,7 +203,7 @@ impl Contexts {
     ///
     /// # Errors
     ///
-    /// An error is no number of calls, or not each node has one.
+    /// An error is no number of calls, one of a share none, or not each node has one.
     pub fn with_certainty(self, certainty: Certainty) -> Result<Self, ProfileError> {
         if let Certainty::Sampled(seen) = &certainty {
             if seen.len() != self.nodes.len() {
@@ -213,7 +213,8 @@ impl Contexts {
                     len: seen.len().min(self.nodes.len()),
                 });
             }
-            seen.values().flat_map(|seen| seen.error.into_iter().chain(seen.share_error)).try_for_each(check_weight)?;
+            seen.values().filter_map(|seen| seen.error).try_for_each(check_weight)?;
+            seen.values().filter_map(|seen| seen.share_error).try_for_each(check_share_error)?;
         }
         Ok(Contexts { certainty, ..self })
     }

@@ -42,14 +42,16 @@ pub struct Summary {
     pub counters: Counters,
     /// How long the run was, in cycles: from the first thread's start to the last one's end where events have stamps; else what all threads have run, as if one after the other.
     pub cycles: u64,
-    /// The same in nanoseconds.
+    /// That had events.
+    pub threads: usize,
+    /// [`Summary::cycles`] in nanoseconds.
     pub nanoseconds: f64,
     /// Modelled cost of profiling, in nanoseconds.
     pub cost: f64,
 }
 
 impl Summary {
-    /// The cost as a share of the run: 0.01 is 1 %. 0 for a run that took no time.
+    /// The cost, of all threads together, as a share of the time from the run's start to its end: 0.01 is 1 %. Of threads that ran side by side each lost less. 0 for a run that took no time.
     pub fn share(&self) -> f64 {
         if self.nanoseconds > 0.0 { self.cost / self.nanoseconds } else { 0.0 }
     }

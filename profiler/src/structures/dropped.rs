@@ -34,6 +34,6 @@ impl fmt::Display for Dropped {
         if self.is_empty() {
             return f.write_str("nothing dropped");
         }
-        write!(f, "{} of weight {} dropped: the limit is reached, a higher one keeps them", counted(self.calls, "call"), self.weight)
+        write!(f, "{} of weight {} dropped: the limit is reached, a higher one keeps them", counted(self.calls, "observation"), self.weight)
     }
 }

@@ -57,9 +57,12 @@ fn weights_are_numbers_of_calls() {
             matches!(Contexts::new(Structure::Cct, Labels::Edges).push(labels(0), None, bad), Err(ProfileError::BadWeight(_))),
             "{bad}"
         );
-        for error in [DcgEdge { error: Some(bad), ..weight(0, 1.0) }, DcgEdge { share_error: Some(bad), ..weight(0, 1.0) }] {
-            assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadWeight(_))), "{bad}");
-        }
+        let error = DcgEdge { error: Some(bad), ..weight(0, 1.0) };
+        assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadWeight(_))), "{bad}");
+    }
+    for bad in [-0.1, f64::NAN, f64::INFINITY] {
+        let error = DcgEdge { share_error: Some(bad), ..weight(0, 1.0) };
+        assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadShareError(_))), "{bad}");
     }
     assert!(builder().dcg([weight(0, MAX_CALLS)]).build().is_ok());
     let total = builder().dcg([weight(0, MAX_CALLS), weight(1, MAX_CALLS)]).build();

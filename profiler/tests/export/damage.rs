@@ -70,7 +70,7 @@ fn json_is_checked() {
         ("\"error\":[null", "\"error\":[null,0.5", "10 errors for 9 context nodes"),
         ("\"error\":[null", "\"error\":[-1.0", "-1 is no number of calls"),
         ("\"share_error\":[null", "\"share_error\":[null,0.5", "10 errors of shares for 9 context nodes"),
-        ("\"share_error\":[null", "\"share_error\":[-1.0", "-1 is no number of calls"),
+        ("\"share_error\":[null", "\"share_error\":[-1.0", "-1 is no standard error of a share"),
         ("\"samples\":[0", "\"samples\":[0,0", "10 numbers of samples for 9 context nodes"),
     ] {
         assert!(good.contains(from), "{from} is not in the sample");
@@ -103,9 +103,14 @@ fn version_1_is_read() {
 /// Before there were errors of shares.
 #[test]
 fn version_2_is_read() {
-    let old = sample::without_certainty(sample::cc_map());
-    let json = as_version(2, &text(&old, Format::Json), &[",\"share_error\":[]"]);
+    let old = sample::without_share_errors(sample::cc_map());
+    let nulls = format!(",\"share_error\":[{}]", vec!["null"; old.contexts().unwrap().len()].join(","));
+    let json = as_version(2, &text(&old, Format::Json), &[&nulls]);
     assert_eq!(export::parse(Format::Json, json.as_bytes()).unwrap(), old);
+    // Where every call was counted, they are known all the same.
+    let exact = sample::exact();
+    let json = text(&exact, Format::Json).replace(",\"share_error\":0.0", ",\"share_error\":null");
+    assert_eq!(export::parse(Format::Json, as_version(2, &json, &[]).as_bytes()).unwrap(), exact);
 }
 
 #[test]

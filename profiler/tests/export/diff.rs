@@ -103,6 +103,17 @@ fn what_is_not_known_is_not_passed_over() {
 }
 
 #[test]
+fn calls_without_a_context_are_told() {
+    let whole = profile(&CALLS, None, false);
+    let mut contexts = whole.contexts().unwrap().clone();
+    contexts.dropped = 3;
+    let builder = Profile::builder(whole.meta().clone(), whole.program().clone()).dcg(whole.dcg().iter().copied());
+    let part = builder.contexts(contexts).build().unwrap();
+    let text = diff(&part, &whole, &DiffOptions::default()).to_string();
+    assert!(text.starts_with("before: test: CBS (100 calls; 3 observations without a context)\nafter:  test: CBS (100 calls)\n"), "{text}");
+}
+
+#[test]
 fn as_json() {
     let json: serde_json::Value = serde_json::from_str(&changed().to_json()).unwrap();
     assert_eq!(json["edges"], serde_json::json!({"both": 3, "only_before": 1, "only_after": 1}));

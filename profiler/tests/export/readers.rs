@@ -2,7 +2,9 @@
 
 use crate::formats::{pprof, text};
 use crate::sample::{self, NAMES};
+use profiler::counters::Counters;
 use profiler::export::{Format, pprof::proto};
+use profiler::profile::{Meta, Profile};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde::Deserialize;
@@ -428,6 +430,18 @@ fn dot_strings(dot: &str) -> Vec<String> {
         strings.push(string.replace("&amp;", "&"));
     }
     strings
+}
+
+/// Twice as many calls were made as its weights say.
+#[test]
+fn dot_has_the_errors_of_reports() {
+    let profile = sample::cc_map();
+    let counters = Counters { calls: 2 * profile.dcg_total() as u64, ..profile.meta().counters };
+    let meta = Meta { counters, ..profile.meta().clone() };
+    let edges = profile.dcg().iter().copied();
+    let unsure = Profile::builder(meta, profile.program().clone()).dcg(edges).build().unwrap();
+    // 6 ± 1.5, and 6 for the scale.
+    assert!(dot_strings(&text(&unsure, Format::Dot)).iter().any(|label| label == "6 ± 7 calls\n30.00 %"), "{}", text(&unsure, Format::Dot));
 }
 
 #[test]

@@ -77,6 +77,26 @@ pub fn cc_map() -> Profile {
     Profile::builder(meta(), p).dcg(dcg).contexts(contexts).build().unwrap()
 }
 
+/// Edges alone, each of whose calls was counted.
+pub fn exact() -> Profile {
+    let profile = cc_map();
+    let edges = profile.dcg().iter().map(|edge| {
+        let calls = edge.weight.ceil();
+        DcgEdge { weight: calls, error: Some(0.0), share_error: Some(0.0), samples: calls as u64, ..*edge }
+    });
+    Profile::builder(profile.meta().clone(), profile.program().clone()).dcg(edges).build().unwrap()
+}
+
+/// The same, but nobody knows how sure its shares are.
+pub fn without_share_errors(profile: Profile) -> Profile {
+    let contexts = profile.contexts().unwrap().clone();
+    let Certainty::Sampled(seen) = contexts.certainty() else { panic!("{:?}", contexts.certainty()) };
+    let seen = seen.values().map(|&seen| Seen { share_error: None, ..seen }).collect();
+    let edges = profile.dcg().iter().map(|&edge| DcgEdge { share_error: None, ..edge });
+    let builder = Profile::builder(profile.meta().clone(), profile.program().clone()).dcg(edges);
+    builder.contexts(contexts.with_certainty(Certainty::Sampled(seen)).unwrap()).build().unwrap()
+}
+
 /// The same, but nobody knows how sure its contexts and shares are.
 pub fn without_certainty(profile: Profile) -> Profile {
     let contexts = profile.contexts().unwrap().clone().with_certainty(Certainty::Unknown).unwrap();

@@ -146,7 +146,7 @@ fn place(p: &mut Part<'_, '_>, i: &str) {
         "raised = a.on ^ b.on",
         "b.on = @ > 2",
         "a.n += @",
-        "b.n ^= s & 63",
+        "b.n += s & 63",
         "o.next = a",
         "o.f -= 0.75",
         "atomicCount.add(@ & 3)",
@@ -172,7 +172,7 @@ fn published(p: &mut Part<'_, '_>, i: &str) {
     p.line(format!("s = s * 31 + lastKnown() + peek() + {new}.n"));
 }
 
-/// Arrays that need not be, of every kind of element, one of two of equal or unequal length, and an index of one used on the other.
+/// Arrays that need not be, of every kind of element, one of two of equal or unequal length.
 fn arrays(p: &mut Part<'_, '_>, i: &str) {
     let (t, u) = (p.fresh("t"), p.fresh("t"));
     let cond = cond(p, i);
@@ -199,28 +199,7 @@ fn arrays(p: &mut Part<'_, '_>, i: &str) {
             p.line(format!("{u}[1] += {i}"));
             p.line(format!("s = s * 31 + {t}[0][1] + {u}.length"));
         }
-        4 => {
-            let (j, n) = (p.fresh("j"), p.pick(&["5", "(x & 7) + 1", "(s & 3) + 1"]));
-            let n_name = p.fresh("n");
-            p.line(format!("let {n_name} = {n}"));
-            p.line(format!("let {t} = Array<Int>({n_name}, 1)"));
-            p.line(format!("let {u} = Array<Int>({n_name}, s & 7)"));
-            let index = p.pick(&[
-                "@",
-                "@ % #.length",
-                "min<Int>(@, #.length - 1)",
-                "(if @ < 2 { @ } else { 0 })",
-                "(if @ > 1 { #.length - 1 } else { @ })",
-            ]);
-            let index = index.replace('@', &j).replace('#', &t);
-            p.block(format!("for {j} in 0..<{n_name} {{"), |p| {
-                p.line(format!("{t}[{index}] += {u}[{j}]"));
-                p.line(format!("s = s * 31 + {u}[{index}]"));
-                if p.choices.chance(40) {
-                    p.line(format!("{u}[{j}] = {t}[{j}] & 15"));
-                }
-            });
-        }
+        4 => of_one_length(p),
         _ => {
             p.line(format!("let {t} = Array<Bead?>(4, null)"));
             p.line(format!("{t}[{i} & 3] = o"));
@@ -230,7 +209,31 @@ fn arrays(p: &mut Part<'_, '_>, i: &str) {
     }
 }
 
-/// Left by an error, or from within.
+/// Two arrays of one length, and an index of one used on the other.
+fn of_one_length(p: &mut Part<'_, '_>) {
+    let (t, u, j, n) = (p.fresh("t"), p.fresh("t"), p.fresh("j"), p.fresh("n"));
+    let length = p.pick(&["5", "(x & 7) + 1", "(s & 3) + 1"]);
+    p.line(format!("let {n} = {length}"));
+    p.line(format!("let {t} = Array<Int>({n}, 1)"));
+    p.line(format!("let {u} = Array<Int>({n}, s & 7)"));
+    let index = p.pick(&[
+        "@",
+        "@ % #.length",
+        "min<Int>(@, #.length - 1)",
+        "(if @ < 2 { @ } else { 0 })",
+        "(if @ > 1 { #.length - 1 } else { @ })",
+    ]);
+    let index = index.replace('@', &j).replace('#', &t);
+    p.block(format!("for {j} in 0..<{n} {{"), |p| {
+        p.line(format!("{t}[{index}] += {u}[{j}]"));
+        p.line(format!("s = s * 31 + {u}[{index}]"));
+        if p.choices.chance(40) {
+            p.line(format!("{u}[{j}] = {t}[{j}] & 15"));
+        }
+    });
+}
+
+/// Left by an error, or from within: places are never made smaller numbers of, so that the error comes.
 fn endless(p: &mut Part<'_, '_>, i: &str) {
     let most = p.pick(&["20", "(x & 15) + 1", "3"]);
     let way = p.choices.below(3);

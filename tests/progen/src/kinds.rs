@@ -65,6 +65,14 @@ fun even(b: Branch?, n: Int): Int = if b == null { n } else { odd(b.left, n + b.
 fun odd(b: Branch?, n: Int): Int = if b == null { -n } else { even(b.right, n ^ b.n) }
 ";
 
+const TREE_USES: &[&str] = &[
+    "s += tree?.deep(1) ?: 4",
+    "s += even(tree, 1)",
+    "if tree != null { s = s * 31 + exchanged(tree, tree.first(), x & 3) }",
+    "if tree != null { s = s * 31 + exchanged(Branch(s & 7, null, null), tree, 3) + tree.n }",
+    "if tree != null { s ^= sameAs(tree, x + (s & 7)).n + sameAs(Branch(3, null, tree), s & 15).n }",
+];
+
 /// So many classes are more than sets of classes hold.
 const MANY: usize = 18;
 
@@ -123,51 +131,16 @@ fn object(p: &mut Part<'_, '_>) -> &'static str {
 }
 
 fn statement(p: &mut Part<'_, '_>, depth: usize, count: usize) {
-    let (number, value) = class(p, count);
     match p.choices.below(if depth < 2 { 14 } else { 8 }) {
-        0 | 1 => {
-            let (v, object) = (p.fresh("v"), object(p));
-            p.line(format!("let {v} = {object}"));
-            let (of_it, is) = (value.replace('@', &v), p.pick(&["is", "is", "!is"]));
-            let other = p.pick(&["s += 3", "s ^= k.read(1)", "s -= x"]);
-            match is {
-                "is" => p.line(format!("if {v} is Kind{number} {{ s = s * 31 + {of_it} }} else {{ {other} }}")),
-                _ => p.line(format!("if {v} !is Kind{number} {{ {other} }} else {{ s = s * 31 + {of_it} }}")),
-            }
-        }
-        2 => {
-            let v = p.fresh("v");
-            let object = p.pick(&["maybe", "sure", "k", "m"]);
-            p.line(format!("let {v} = {object} as? Kind{number}"));
-            p.line(format!("if {v} != null {{ s = s * 31 + {} }}", value.replace('@', &v)));
-        }
-        3 => {
-            let v = p.fresh("v");
-            let object = p.pick(&["maybe", "sure", "k", "m"]);
-            p.two_blocks(
-                "try {",
-                |p| {
-                    p.line(format!("let {v} = {object} as Kind{number}"));
-                    p.line(format!("s = s * 31 + {}", value.replace('@', &v)));
-                    p.line(format!("s ^= ({object} as Kind).read(x & 1)"));
-                },
-                "catch (e: CastError) {",
-                |p| p.line("s = s * 31 + 5"),
-            );
-        }
+        0 | 1 => tested(p, count),
+        2 | 3 => cast(p, count),
         4 => {
             let cond = cond(p);
             let (one, other) = (p.pick(&["k", "m", "maybe!!"]), p.pick(&["m", "k", "kind(3, k)"]));
             p.line(format!("s = s * 31 + (if {cond} {{ {one} }} else {{ {other} }}).read(x & 3)"));
         }
         5 => {
-            let line = p.pick(&[
-                "s += tree?.deep(1) ?: 4",
-                "s += even(tree, 1)",
-                "if tree != null { s = s * 31 + exchanged(tree, tree.first(), x & 3) }",
-                "if tree != null { s = s * 31 + exchanged(Branch(s & 7, null, null), tree, 3) + tree.n }",
-                "if tree != null { s ^= sameAs(tree, x + (s & 7)).n + sameAs(Branch(3, null, tree), s & 15).n }",
-            ]);
+            let line = p.pick(TREE_USES);
             p.line(line);
         }
         6 => {
@@ -182,18 +155,51 @@ fn statement(p: &mut Part<'_, '_>, depth: usize, count: usize) {
             let cond = cond(p);
             p.two_blocks(format!("if {cond} {{"), |p| statement(p, depth + 1, count), "else {", |p| statement(p, depth + 1, count));
         }
-        _ => {
-            // Objects are made in it, so that what was loaded too early is moved or found out.
-            let (i, made) = (p.fresh("i"), p.fresh("made"));
-            p.line(format!("var {made}: Kind = k"));
-            let to = p.pick(&["4", "(x & 7)", "2"]);
-            p.block(format!("for {i} in 0..<{to} {{"), |p| {
-                p.some(3, |p| statement(p, depth + 1, count));
-                p.line(format!("{made} = kind({i} + x, {made})"));
-            });
-            p.line(format!("s += {made}.read(0)"));
-        }
+        _ => looped(p, depth, count),
     }
+}
+
+/// What is read depends on the class.
+fn tested(p: &mut Part<'_, '_>, count: usize) {
+    let ((number, value), v, object) = (class(p, count), p.fresh("v"), object(p));
+    let (value, other) = (value.replace('@', &v), p.pick(&["s += 3", "s ^= k.read(1)", "s -= x"]));
+    p.line(format!("let {v}: Kind = {object}"));
+    let test = if p.choices.chance(70) {
+        format!("if {v} is Kind{number} {{ s = s * 31 + {value} }} else {{ {other} }}")
+    } else {
+        format!("if {v} !is Kind{number} {{ {other} }} else {{ s = s * 31 + {value} }}")
+    };
+    p.line(test);
+}
+
+fn cast(p: &mut Part<'_, '_>, count: usize) {
+    let ((number, value), v, object) = (class(p, count), p.fresh("v"), p.pick(&["maybe", "sure", "k", "m"]));
+    let value = value.replace('@', &v);
+    if p.choices.chance(50) {
+        p.line(format!("let {v} = {object} as? Kind{number}"));
+        return p.line(format!("if {v} != null {{ s = s * 31 + {value} }}"));
+    }
+    p.two_blocks(
+        "try {",
+        |p| {
+            p.line(format!("let {v} = {object} as Kind{number}"));
+            p.line(format!("s = s * 31 + {value}"));
+            p.line(format!("s ^= ({object} as Kind).read(x & 1)"));
+        },
+        "catch (e: CastError) {",
+        |p| p.line("s = s * 31 + 5"),
+    );
+}
+
+/// Objects are made in it, so that what was loaded too early is moved or found out.
+fn looped(p: &mut Part<'_, '_>, depth: usize, count: usize) {
+    let (i, made, to) = (p.fresh("i"), p.fresh("made"), p.pick(&["4", "(x & 7)", "2"]));
+    p.line(format!("var {made}: Kind = k"));
+    p.block(format!("for {i} in 0..<{to} {{"), |p| {
+        p.some(3, |p| statement(p, depth + 1, count));
+        p.line(format!("{made} = kind({i} + x, {made})"));
+    });
+    p.line(format!("s += {made}.read(0)"));
 }
 
 fn cond(p: &mut Part<'_, '_>) -> &'static str {

@@ -7,7 +7,7 @@
 //! integers that can be simplified (`ints.rs`), many ways to choose from (`choosing.rs`), fields read before they have a value (`promises.rs`), calls with several targets (`calls.rs`), texts (`texts.rs`), references checked at one place and used at others (`nulls.rs`), what loops carry in memory (`carried.rs`), classes whose fields differ (`kinds.rs`).
 //!
 //! Invariants of the generated text:
-//! - It ends: loops are bounded by small constants, by collections that do not grow past 50 elements, or by `break`; every function and block closure takes from a global store of fuel and throws when that is used up.
+//! - It ends: loops are bounded by small constants, by collections that do not grow past 50 elements, by `break`, or by numbers that only grow up to an error; every function and block closure takes from a global store of fuel and throws when that is used up.
 //! - It is deterministic: no identity hashes, clocks or stack depths (stack traces of overflows included) are printed, no text or collection grows without bound; what threads print does not depend on their order.
 
 mod calls;

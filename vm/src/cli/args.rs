@@ -95,7 +95,7 @@ pub struct RunArgs {
     pub opt: OptArgs,
     #[command(flatten)]
     pub memory: MemoryArgs,
-    /// Collect at every Nth allocation and check the heap after each collection (0: never)
+    /// Collect at every Nth allocation and at a yield point soon after, and check the heap after each collection (0: never)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
     /// Print one line on stderr for each collection

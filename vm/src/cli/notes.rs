@@ -7,7 +7,9 @@ use profiler::collect::StructureKind;
 use profiler::counters::Counters;
 use profiler::diff::DiffOptions;
 use profiler::profile::{Profile, Structure};
+use profiler::replay::{Options, Time};
 use profiler::report::{Accuracy, Report};
+use profiler::samplers::Mode;
 
 /// Part of the calls from which it is worth a word that samples stand for more or fewer.
 const MUCH: f64 = 0.05;
@@ -16,6 +18,17 @@ const MUCH: f64 = 0.05;
 pub fn no_sample(counters: &Counters, nanoseconds: f64, hint: &str) -> Option<String> {
     let is_blind = counters.samples == 0 && counters.calls > 0;
     is_blind.then(|| format!("no sample was taken in {:.6} s: {hint}", nanoseconds / 1e9))
+}
+
+/// Stack walks of a trace see threads that wait for others: it says when events were, and not who ran in between.
+pub fn waiting(options: &Options, threads: usize) -> Option<String> {
+    let walks = matches!(options.parameters.mode, Mode::StackWalk { .. }) && options.time == Time::Stamps;
+    (walks && threads > 1).then(|| {
+        format!(
+            "the trace has {} and does not say when one waits for another: who waits is sampled like who runs",
+            counted(threads as u64, "thread")
+        )
+    })
 }
 
 /// Contexts that are shorter than what was asked for.
@@ -69,8 +82,8 @@ pub fn compare(report: &mut Report, profile: &Profile, exact: &Profile) -> Resul
 fn incomparable(profile: &Profile, exact: &Profile) -> Option<String> {
     let dropped = exact.contexts()?.dropped;
     if dropped > 0 {
-        let (calls, have) = (counted(dropped, "call"), if dropped == 1 { "has" } else { "have" });
-        return Some(format!("contexts are not compared: in the exact profile {calls} {have} no place either"));
+        let (observed, have) = (counted(dropped, "observation"), if dropped == 1 { "has" } else { "have" });
+        return Some(format!("contexts are not compared: in the exact profile {observed} {have} no place either"));
     }
     let (ours, theirs) = (reach(profile)?, reach(exact)?);
     (ours != theirs).then(|| {

@@ -96,7 +96,7 @@ pub fn complain(path: &Path, damage: &TraceError) -> u8 {
 
 /// What a reader of the report has to know.
 fn told(measured: &Measured, options: &Options, kind: StructureKind, lost: u64) -> Vec<String> {
-    let Measured { profile, summary: Summary { counters, nanoseconds, .. }, .. } = measured;
+    let Measured { profile, summary: Summary { counters, nanoseconds, threads, .. }, .. } = measured;
     let hint = match options.time {
         Time::Stamps if options.parameters.has_timer() => {
             "take a shorter --interval, a lower --rate, or --clock calls if the trace has no time stamps"
@@ -108,6 +108,7 @@ fn told(measured: &Measured, options: &Options, kind: StructureKind, lost: u64) 
         notes::no_sample(counters, *nanoseconds, hint),
         notes::unsampled(counters, profile.dcg_total()),
         notes::shorter(profile, kind),
+        notes::waiting(options, *threads),
         (lost > 0).then(|| lost_events(lost)),
     ];
     found.into_iter().flatten().collect()

@@ -346,7 +346,8 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
     let dump = args.jitdump.as_deref().map(|folder| JitDump::create(folder, runtime.symbols.clone())).transpose()?;
     let options = jit::native::Options {
         polls: !args.no_polls,
-        inline_alloc: args.gc_stress == 0,
+        // Optimized code finds no room in its buffer then, each time.
+        inline_alloc: args.gc_stress == 0 || args.tier == TierArg::Opt,
         verify: args.verify || cfg!(debug_assertions),
         level: if args.tier == TierArg::Opt { Level::Optimized } else { Level::Baseline },
         profiling: match counting {

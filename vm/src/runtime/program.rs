@@ -39,7 +39,7 @@ pub struct RuntimeOptions {
     pub nursery: Option<u64>,
     /// Bytes of each program thread's stack.
     pub stack: u64,
-    /// Collect at every Nth allocation, and check the heap afterwards.
+    /// Collect at every Nth allocation and at a yield point soon after, and check the heap afterwards.
     pub gc_stress: Option<NonZeroU32>,
     /// Check the heap after each collection.
     pub verify_heap: bool,

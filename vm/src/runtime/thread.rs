@@ -75,7 +75,7 @@ pub struct Thread {
     stack: Cell<*const Stack>,
     /// Allocations until the next collection under stress.
     stress_left: Cell<u32>,
-    /// Yield points until the next collection at one, 0 for none, and how many there were last time.
+    /// Yield points until the next collection at one, 0 for none; the turn that this is of.
     stress_yields: Cell<u32>,
     stress_turn: Cell<u32>,
     /// The allocation with this number from now on fails; 0: none.

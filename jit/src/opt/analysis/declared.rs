@@ -120,7 +120,7 @@ pub fn result_class(module: &Module, op: &Op) -> Option<ClassId> {
     }
 }
 
-/// The class of which a builtin's result is an object, if that is a reference; `None` where any may be.
+/// The class of which a builtin's result, which is a reference, is an object; `None` where it may be of any. (Of builtins that give numbers it says nothing of use.)
 pub fn builtin_class(module: &Module, builtin: Builtin) -> Option<ClassId> {
     let known = module.known.as_ref()?;
     match builtin {

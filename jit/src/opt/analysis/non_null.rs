@@ -95,3 +95,35 @@ fn gives_object(op: &Op) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the function, how many accesses nothing proves.
+    fn found(body: &str) -> usize {
+        let text = format!(
+            "class0 \"Node\" {{\n  field0 \"n\": int\n}}\nclass1 array int \"Array<Int>\"\nfn0 \"f\"(class0?, class1, bool) -> int {{\nblock0(v0: ref, v1: ref, v2: bool):\n{body}}}\n"
+        );
+        let module = parser::parse(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        unproven(&module.funcs[FuncId::from_u32(0)]).len()
+    }
+
+    #[test]
+    fn what_stands_on_a_definition_without_proof_is_found() {
+        let checked = "  v3 = null_check v0\n  v4 = new class0\n";
+        assert_eq!(found("  v3 = load v0.field0 nonnull\n  return v3\n"), 1);
+        assert_eq!(found("  v3 = array_len v1 nonnull\n  return v3\n"), 1, "what is declared is no proof");
+        assert_eq!(found("  v3 = load v0.field0\n  return v3\n"), 0, "it checks itself");
+        assert_eq!(found(&format!("{checked}  v5 = select v2, v3, v4\n  v6 = load v5.field0 nonnull\n  return v6\n")), 0);
+        assert_eq!(found(&format!("{checked}  v5 = select v2, v0, v4\n  v6 = load v5.field0 nonnull\n  return v6\n")), 1);
+        assert_eq!(
+            found(&format!("{checked}  store v0.field0, v2 nonnull\n  v6 = has_class class0, v0\n  v7 = bool_to_int v6\n  return v7\n")),
+            2
+        );
+        let on_two_ways = |one: &str, other: &str| {
+            format!("{checked}  branch v2, block1({one}), block1({other})\nblock1(v5: ref):\n  v6 = load v5.field0 nonnull\n  return v6\n")
+        };
+        assert_eq!((found(&on_two_ways("v3", "v4")), found(&on_two_ways("v3", "v0"))), (0, 1));
+    }
+}

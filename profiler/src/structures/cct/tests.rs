@@ -118,7 +118,7 @@ fn what_is_over_the_limit_is_counted() {
     assert_eq!(tree.context(&at), tree.find(&path("ab")));
     assert_eq!(tree.len(), 3);
     assert_eq!(tree.total(), 8.0);
-    assert_eq!(tree.dropped().to_string(), "3 calls of weight 6 dropped: the limit is reached, a higher one keeps them");
+    assert_eq!(tree.dropped().to_string(), "3 observations of weight 6 dropped: the limit is reached, a higher one keeps them");
 
     let mut none = Cct::with_limit(0);
     none.merge(&tree);

@@ -40,7 +40,7 @@ pub struct HeapOptions {
     pub first_nursery: usize,
     /// Entries of the mark stack at most; fewer in a small heap.
     pub mark_stack: usize,
-    /// Collect at every Nth allocation, alternating minor and major.
+    /// Collect at every Nth allocation and at a yield point soon after, minor and major in turn.
     pub stress: Option<std::num::NonZeroU32>,
     /// Re-trace the heap after every collection.
     pub verify: bool,

@@ -95,6 +95,27 @@ fn every_allocation_may_collect() {
 }
 
 #[test]
+fn an_allocation_under_stress_has_a_collection_at_a_yield_point_behind_it() {
+    let options = RuntimeOptions { gc_stress: NonZeroU32::new(1), ..options() };
+    run_with(options, vec![], |t| {
+        let metrics = &t.runtime.metrics;
+        let collections = || metrics.minor_collections.get() + metrics.major_collections.get();
+        let mut kinds = std::collections::BTreeSet::new();
+        for _ in 0..10 {
+            str(t, "text");
+            let (before, majors) = (collections(), metrics.major_collections.get());
+            let polls = (1..=10).find(|_| {
+                poll(t);
+                collections() > before
+            });
+            kinds.insert((polls.expect("it comes"), metrics.major_collections.get() > majors));
+        }
+        assert_eq!(kinds, (1..=5).flat_map(|polls| [(polls, false), (polls, true)]).collect());
+        Ok(0)
+    });
+}
+
+#[test]
 fn huge_arrays_are_no_memory_not_a_crash() {
     run(|t| {
         let known = t.runtime.known;

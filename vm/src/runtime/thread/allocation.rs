@@ -162,9 +162,9 @@ impl Thread {
             self.stress_left.set(self.runtime.heap.stress().map_or(0, |n| n.get()));
             self.collect(Want::Nursery);
             // And soon at a yield point: code keeps references there in a way of its own.
-            let turn = self.stress_turn.get() % STRESS_TURNS;
-            self.stress_turn.set(turn + 1);
-            self.stress_yields.set(turn + 1);
+            let turn = (self.stress_turn.get() + 1) % (2 * STRESS_YIELDS);
+            self.stress_turn.set(turn);
+            self.stress_yields.set(turn % STRESS_YIELDS + 1);
             self.poison();
         }
     }
@@ -177,15 +177,16 @@ impl Thread {
         }
         self.stress_yields.set(left - 1);
         if left == 1 {
-            self.collect(Want::Nursery);
+            // In a turn of its own, so that allocations meet both kinds, too.
+            self.collect(if self.stress_turn.get().is_multiple_of(2) { Want::Minor } else { Want::Major });
         } else {
             self.poison();
         }
     }
 }
 
-/// Under stress, a collection at a yield point follows one at an allocation: at the first yield point behind it, the next time at the second, and so on to this one.
-const STRESS_TURNS: u32 = 5;
+/// Under stress, a collection at a yield point follows one at an allocation: at the first yield point behind it, the next time at the second, and so on to this one. (Odd, so that each of them has minor and major ones.)
+const STRESS_YIELDS: u32 = 5;
 
 /// Bytes of an array of so many elements; `None` past the address space.
 fn array_bytes(desc: &ClassDesc, length: usize) -> Option<usize> {
