@@ -29,24 +29,46 @@ fn finish(mut child: Child) -> (Option<i32>, String, String) {
 }
 
 fn interrupt(child: &Child) {
+    send(child, libc::SIGINT);
+}
+
+fn send(child: &Child, signal: i32) {
     // SAFETY: sends a signal to a child that has not been waited for.
-    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
 }
 
 #[test]
-fn an_interrupted_program_writes_its_output() {
+fn a_program_that_a_signal_ends_writes_its_output_and_its_profile() {
     let program = "fun main() {\n    print(\"partial\")\n    eprintln(\"ready\")\n    print(\" more\")\n    while true { }\n}\n";
-    let mut child = start("interrupt", &[], program);
-    let mut errors = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    errors.read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    interrupt(&child);
-    let (code, out, _) = finish(child);
-    line.clear();
-    errors.read_to_string(&mut line).unwrap();
-    assert_eq!((code, line.as_str()), (Some(130), "interrupted\n"));
-    assert!(out.starts_with("partial"), "{out:?}");
+    let profile = std::env::temp_dir().join(format!("vm-ending-{}-signal.json", std::process::id()));
+    for (signal, expected, says) in
+        [(libc::SIGINT, 130, "interrupted\n"), (libc::SIGTERM, 143, "terminated\n"), (libc::SIGHUP, 129, "hung up\n")]
+    {
+        _ = std::fs::remove_file(&profile);
+        let mut child = start("signal", &["--profile", "exhaustive", "--profile-out", profile.to_str().unwrap()], program);
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        send(&child, signal);
+        let (code, out, _) = finish(child);
+        line.clear();
+        errors.read_to_string(&mut line).unwrap();
+        assert_eq!((code, line.as_str()), (Some(expected), says));
+        assert!(out.starts_with("partial"), "{out:?}");
+        assert!(profile.exists(), "{says}");
+    }
+}
+
+#[test]
+fn a_file_at_its_limit_is_an_error_that_can_be_caught() {
+    let program = "fun main() {\n    try {\n        while true { println(\"text\") }\n    } catch (e: IoError) {\n        eprintln(e.message)\n        exit(3)\n    }\n}\n";
+    let path = std::env::temp_dir().join(format!("vm-ending-{}-limit.lang", std::process::id()));
+    std::fs::write(&path, program).unwrap();
+    let shell = format!("ulimit -f 1; exec '{}' run '{}' > '{}.out'", env!("CARGO_BIN_EXE_vm"), path.display(), path.display());
+    let output = Command::new("sh").args(["-c", &shell]).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), errors.as_str()), (Some(3), "cannot write to the standard output: File too large\n"));
 }
 
 #[test]

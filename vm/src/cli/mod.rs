@@ -29,6 +29,7 @@ mod temporary;
 mod text;
 mod trace;
 
+use crate::runtime::interrupt;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ const COMPILER_STACK: usize = 256 << 20;
 
 /// Runs the process's command line.
 pub fn main() -> ExitCode {
+    interrupt::ignore_file_limits();
     let cli = Cli::parse();
     let worker = std::thread::Builder::new().name("main".into()).stack_size(COMPILER_STACK);
     match worker.spawn(move || dispatch(cli.command)).map(|thread| thread.join()) {

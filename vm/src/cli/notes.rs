@@ -130,7 +130,7 @@ mod tests {
         let full = profile(Structure::Cct, 3);
         assert_eq!(compared(&full, &profile(Structure::Cct, 0)), (true, vec![]), "what the profile lacks is in the number");
         let (has_number, notes) = compared(&full, &full);
-        assert!(!has_number && notes[0].contains("in the exact profile 3 calls have no place either"), "{notes:?}");
+        assert!(!has_number && notes[0].contains("in the exact profile 3 observations have no place either"), "{notes:?}");
         let kccf = |k| profile(Structure::Kccf { k: NonZeroU32::new(k) }, 0);
         let (has_number, notes) = compared(&kccf(1), &kccf(10));
         assert!(!has_number && notes[0].contains("reach back 10 calls, these 1"), "{notes:?}");

@@ -2,7 +2,7 @@
 //!
 //! In: what they are for. Out: folders in the system's one for temporary files. Invariant: what exists is listed, so that it is removed once, by whoever comes first. Other processes write files there, not beside it: none is left by one that ends later.
 
-use crate::runtime::interrupt;
+use crate::runtime::interrupt::{self, Signal};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,16 +42,16 @@ fn remove(folder: &Path) {
     _ = std::fs::remove_dir_all(folder);
 }
 
-/// From now on SIGINT ends this process, which runs others: nothing is left of what it needed for them. (Those that a terminal interrupts get the signal themselves.)
+/// From now on signals end this process, which runs others: nothing is left of what it needed for them. (Those that a terminal interrupts get the signal themselves.)
 pub fn end_when_interrupted() {
-    interrupt::listen(|| end());
+    interrupt::listen(|signal| end(signal));
 }
 
-/// Ends this process as SIGINT does.
-pub fn end() -> ! {
+/// Ends this process as a signal does.
+pub fn end(signal: Signal) -> ! {
     // Held to the end: whoever else comes here waits for that, and what others would make now would stay.
     let paths = paths();
     paths.iter().for_each(|path| remove(path));
-    super::text::complain("interrupted\n");
-    std::process::exit(interrupt::CODE.into())
+    super::text::complain(signal.says());
+    std::process::exit(signal.code().into())
 }

@@ -7,7 +7,7 @@ use super::programs::Program;
 use crate::cli::run_stats::{IterationStats, RunStats};
 use crate::cli::temporary::{self, Temporary};
 use crate::cli::text;
-use crate::runtime::interrupt;
+use crate::runtime::interrupt::{self, Signal};
 use measure::clock::Slices;
 use measure::counters::{self, Counts};
 use measure::process::{self, Run};
@@ -228,7 +228,7 @@ fn check(run: &Run, under: &str, hint: &str) -> Result<(), String> {
     }
     if was_interrupted(run) {
         // Whoever has interrupted it means this process, too.
-        temporary::end();
+        temporary::end(Signal::Interrupt);
     }
     let errors = String::from_utf8_lossy(&run.stderr);
     Err(format!("{under} fails ({}):\n{}\n{hint}", run.status, first_lines(&errors)))
