@@ -46,6 +46,8 @@ impl<'a> Body<'_, 'a> {
                 return self.coerce(declared, to);
             }
             self.mismatch(&e, from, to);
+            // What it would have told is not asked for as well.
+            self.relate().give_up(to);
             return super::error_expr(e.span);
         }
         self.convert(e, to)

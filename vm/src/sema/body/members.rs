@@ -209,7 +209,10 @@ impl<'a> Body<'_, 'a> {
             let problem = Diagnostic::new(Code::UnknownMember, name.span, format!("`{shown}` has no `{text}`"));
             return self.report(problem.hint(hint));
         }
-        let near = foreign_member(text).filter(|n| names.contains(n)).or_else(|| self.near(text, names.iter().copied()));
+        // That of arrays and texts is no member of a class.
+        let has_length = self.has_length(ty);
+        let is_there = |name: &&&'static str| names.contains(*name) || **name == "length" && has_length;
+        let near = foreign_members(text).iter().find(is_there).copied().or_else(|| self.near(text, names.iter().copied()));
         let hint = match (near, self.kind_of(ty)) {
             (_, TyKind::Param(_)) if text == "equals" => Some(format!("`{shown}` may stand for numbers and for null: compare with `==`")),
             (Some(near), _) => Some(format!("did you mean `{near}`?")),
@@ -366,20 +369,19 @@ impl<'a> Body<'_, 'a> {
     }
 }
 
-/// Members by their names in other languages.
-fn foreign_member(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "push" | "append" | "push_back" => "add",
-        "len" | "count" | "size" => "length",
-        "length" => "size",
-        "toStr" | "str" | "to_string" => "toString",
-        "hashCode" => "hash",
-        "put" => "set",
-        "containsKey" | "has" | "includes" => "contains",
-        "toUpperCase" | "uppercase" => "toUpper",
-        "toLowerCase" | "lowercase" => "toLower",
-        "charAt" => "get",
-        "toDouble" => "toFloat",
-        _ => return None,
-    })
+/// What a member of other languages may be called here.
+fn foreign_members(name: &str) -> &'static [&'static str] {
+    match name {
+        "push" | "append" | "push_back" => &["add"],
+        "len" | "count" | "size" | "length" => &["length", "size"],
+        "toStr" | "str" | "to_string" => &["toString"],
+        "hashCode" => &["hash"],
+        "put" => &["set"],
+        "containsKey" | "has" | "includes" => &["contains"],
+        "toUpperCase" | "uppercase" => &["toUpper"],
+        "toLowerCase" | "lowercase" => &["toLower"],
+        "charAt" => &["get"],
+        "toDouble" => &["toFloat"],
+        _ => &[],
+    }
 }
