@@ -233,7 +233,7 @@ fn of_one_length(p: &mut Part<'_, '_>) {
     });
 }
 
-/// Left by an error, or from within: places are never made smaller numbers of, so that the error comes.
+/// Left by an error, or from within. The error comes: no place makes the number smaller that `ticked` counts up.
 fn endless(p: &mut Part<'_, '_>, i: &str) {
     let most = p.pick(&["20", "(x & 15) + 1", "3"]);
     let way = p.choices.below(3);

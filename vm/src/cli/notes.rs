@@ -20,7 +20,7 @@ pub fn no_sample(counters: &Counters, nanoseconds: f64, hint: &str) -> Option<St
     is_blind.then(|| format!("no sample was taken in {:.6} s: {hint}", nanoseconds / 1e9))
 }
 
-/// Stack walks of a trace see threads that wait for others: it says when events were, and not who ran in between.
+/// Stack walks of a trace take threads that wait for such that run: it says when events were, and not who ran in between.
 pub fn waiting(options: &Options, threads: usize) -> Option<String> {
     let walks = matches!(options.parameters.mode, Mode::StackWalk { .. }) && options.time == Time::Stamps;
     (walks && threads > 1).then(|| {
