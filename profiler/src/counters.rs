@@ -52,6 +52,7 @@ counters! {
     samples, "samples", "samples", "stack walks and bursts that were handed over";
     samples_empty, "samples-empty", "samples", "samples that saw no call: no call was open, or none came in the burst";
     samples_dropped, "samples-dropped", "samples", "samples that were lost because a queue was full";
+    threads_left, "threads-left", "threads", "threads that still ran when the program had ended, and whose last calls are missing";
     walks, "walks", "walks", "stack walks, for samples and for signatures";
     frames, "frames", "frames", "frames that stack walks have looked at";
     bursts, "bursts", "bursts", "bursts that were recorded";

@@ -281,10 +281,11 @@ impl Runtime {
         let Some(profiler) = &self.options.profiler else { return };
         #[cfg(feature = "native")]
         if profiler.is_read_at_the_end() {
-            self.world.at_rest(&mut |thread| {
+            let left = self.world.at_rest(&mut |thread| {
                 // SAFETY: the thread never runs again.
                 unsafe { thread.finish_profile() }
             });
+            profiler.threads_left(left);
         }
         profiler.finish();
     }

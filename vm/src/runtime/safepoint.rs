@@ -7,7 +7,7 @@
 use super::metrics::Metrics;
 use super::thread::Thread;
 use super::timer::{Due, Ticks};
-use std::sync::atomic::{AtomicU8, Ordering::*};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -26,19 +26,23 @@ pub enum ThreadState {
 
 /// A thread's state; changes only under the world's lock.
 #[derive(Debug)]
-pub struct StateCell(AtomicU8);
+pub struct StateCell {
+    state: AtomicU8,
+    /// While it is Running: its place among those that are.
+    place: AtomicUsize,
+}
 
 impl StateCell {
     pub fn new() -> Self {
-        StateCell(AtomicU8::new(ThreadState::Blocked as u8))
+        StateCell { state: AtomicU8::new(ThreadState::Blocked as u8), place: AtomicUsize::new(0) }
     }
 
     fn is(&self, state: ThreadState) -> bool {
-        self.0.load(Relaxed) == state as u8
+        self.state.load(Relaxed) == state as u8
     }
 
     fn change(&self, from: ThreadState, to: ThreadState) {
-        let was = self.0.swap(to as u8, Relaxed);
+        let was = self.state.swap(to as u8, Relaxed);
         assert_eq!(was, from as u8, "a thread went to {to:?} from the wrong state");
     }
 }
@@ -63,12 +67,46 @@ pub struct World {
 
 struct State {
     threads: Vec<*const Thread>,
-    running: usize,
+    running: Running,
     stop: bool,
     /// No thread may run any more.
     closed: bool,
     timer_idle: bool,
     idle: Idle,
+}
+
+/// The threads that run. Each knows its place, so that many that wait cost those that run nothing, and the timer neither.
+#[derive(Default)]
+struct Running(Vec<*const Thread>);
+
+impl Running {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn add(&mut self, thread: &Thread) {
+        thread.state.place.store(self.0.len(), Relaxed);
+        self.0.push(thread);
+    }
+
+    fn remove(&mut self, thread: &Thread) {
+        let place = thread.state.place.load(Relaxed);
+        let removed = self.0.swap_remove(place);
+        assert!(std::ptr::eq(removed, thread), "a thread that runs knows its place");
+        if let Some(&moved) = self.0.get(place) {
+            // SAFETY: threads that run are registered, and alive.
+            unsafe { &*moved }.state.place.store(place, Relaxed);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Thread> {
+        // SAFETY: as above.
+        self.0.iter().map(|&thread| unsafe { &*thread })
+    }
 }
 
 /// Times in which no thread runs, for the timer.
@@ -99,7 +137,14 @@ unsafe impl Send for State {}
 
 impl World {
     pub fn new(metrics: Arc<Metrics>) -> World {
-        let state = State { threads: Vec::new(), running: 0, stop: false, closed: false, timer_idle: false, idle: Idle::from_now() };
+        let state = State {
+            threads: Vec::new(),
+            running: Running::default(),
+            stop: false,
+            closed: false,
+            timer_idle: false,
+            idle: Idle::from_now(),
+        };
         World { state: Mutex::new(state), stopped: Condvar::new(), resumed: Condvar::new(), timer: Condvar::new(), metrics }
     }
 
@@ -123,7 +168,7 @@ impl World {
     pub fn unregister(&self, thread: &Thread) {
         let mut state = self.lock();
         thread.state.change(ThreadState::Running, ThreadState::Ended);
-        self.one_less_running(&mut state);
+        self.one_less_running(&mut state, thread);
         state.threads.retain(|&t| !std::ptr::eq(t, thread));
     }
 
@@ -134,9 +179,9 @@ impl World {
         state.threads.retain(|&t| !std::ptr::eq(t, thread));
     }
 
-    fn one_less_running(&self, state: &mut State) {
-        state.running -= 1;
-        if state.running > 0 {
+    fn one_less_running(&self, state: &mut State, thread: &Thread) {
+        state.running.remove(thread);
+        if !state.running.is_empty() {
             return;
         }
         state.idle.since = Some(Instant::now());
@@ -145,8 +190,8 @@ impl World {
         }
     }
 
-    fn one_more_running(&self, state: &mut State) {
-        state.running += 1;
+    fn one_more_running(&self, state: &mut State, thread: &Thread) {
+        state.running.add(thread);
         state.idle.end();
         if std::mem::take(&mut state.timer_idle) {
             self.timer.notify_all();
@@ -157,7 +202,7 @@ impl World {
     pub fn enter_blocked(&self, thread: &Thread) {
         let mut state = self.lock();
         thread.state.change(ThreadState::Running, ThreadState::Blocked);
-        self.one_less_running(&mut state);
+        self.one_less_running(&mut state, thread);
     }
 
     /// Blocked → Running, after any stop in force. Never returns once the world is closed.
@@ -167,7 +212,7 @@ impl World {
             state = self.wait(&self.resumed, state);
         }
         thread.state.change(ThreadState::Blocked, ThreadState::Running);
-        self.one_more_running(&mut state);
+        self.one_more_running(&mut state, thread);
     }
 
     /// If a stop is asked for: waits until it is over.
@@ -182,13 +227,13 @@ impl World {
         }
         let since = Instant::now();
         thread.state.change(ThreadState::Running, ThreadState::AtSafepoint);
-        self.one_less_running(&mut state);
+        self.one_less_running(&mut state, thread);
         while state.stop || state.closed {
             state = self.wait(&self.resumed, state);
         }
         thread.stood_still(since.elapsed());
         thread.state.change(ThreadState::AtSafepoint, ThreadState::Running);
-        self.one_more_running(&mut state);
+        self.one_more_running(&mut state, thread);
         (state, true)
     }
 
@@ -201,12 +246,13 @@ impl World {
         }
         state.stop = true;
         thread.state.change(ThreadState::Running, ThreadState::Stopper);
-        self.one_less_running(&mut state);
-        for &other in &state.threads {
+        self.one_less_running(&mut state, thread);
+        // Not the caller: a tick that waits for it would have to wait for the next one.
+        for &other in state.threads.iter().filter(|&&other| !std::ptr::eq(other, thread)) {
             // SAFETY: registered threads are alive.
             unsafe { (*other).poison() };
         }
-        while state.running > 0 {
+        while !state.running.is_empty() {
             state = self.wait(&self.stopped, state);
         }
         let threads = state.threads.clone();
@@ -218,11 +264,7 @@ impl World {
         let mut state = self.lock();
         state.stop = false;
         thread.state.change(ThreadState::Stopper, ThreadState::Running);
-        self.one_more_running(&mut state);
-        // SAFETY: the caller's thread is alive.
-        if !state.closed {
-            thread.unpoison();
-        }
+        self.one_more_running(&mut state, thread);
         self.resumed.notify_all();
         drop(state);
         thread.stood_still(begin.elapsed());
@@ -241,8 +283,8 @@ impl World {
         self.timer.notify_all();
     }
 
-    /// Once the world is closed: waits until no thread runs, but not for long, and gives `f` those that never run again.
-    pub fn at_rest(&self, f: &mut dyn FnMut(&Thread)) {
+    /// Once the world is closed: waits until no thread runs, but not for long, and gives `f` those that never run again. Tells how many it did not give.
+    pub fn at_rest(&self, f: &mut dyn FnMut(&Thread)) -> usize {
         /// Yield points are close to each other; if no thread meets one for so long, those that run are in loops of builtins.
         const PATIENCE: Duration = Duration::from_millis(500);
         /// Whoever has stopped the others goes on for so long at most, in the same unit; if not, it has failed.
@@ -251,13 +293,13 @@ impl World {
         assert!(state.closed, "threads come to rest when the world is closed");
         let mut waits = 0;
         loop {
-            let running = state.running;
-            let is_moving = |state: &mut State| state.running > 0 || state.stop;
+            let running = state.running.len();
+            let is_moving = |state: &mut State| !state.running.is_empty() || state.stop;
             state = self.stopped.wait_timeout_while(state, PATIENCE, is_moving).unwrap_or_else(|e| e.into_inner()).0;
             waits += 1;
-            match (state.stop, state.running) {
+            match (state.stop, state.running.len()) {
                 // It looks at all threads.
-                (true, _) if waits == STOP => return,
+                (true, _) if waits == STOP => return state.threads.len(),
                 (true, _) => {}
                 (false, now) if now == 0 || now == running => break,
                 _ => {}
@@ -270,6 +312,19 @@ impl World {
                 f(thread);
             }
         }
+        state.running.len()
+    }
+
+    /// Ticks every running thread.
+    fn tick(&self, ticks: &mut dyn Ticks) {
+        let tick = ticks.before();
+        let state = self.lock();
+        for thread in state.running.iter() {
+            thread.set_tick(tick);
+            self.metrics.ticks.add(1);
+        }
+        drop(state);
+        ticks.after();
     }
 
     /// The timer's life: ticks every running thread, again and again; sleeps while none runs; returns when the world is closed.
@@ -283,7 +338,7 @@ impl World {
                 due.idled(idle);
                 ticks.idled(idle);
             }
-            if state.running == 0 {
+            if state.running.is_empty() {
                 state.timer_idle = true;
                 state = self.wait(&self.timer, state);
                 continue;
@@ -293,24 +348,14 @@ impl World {
                 state = self.timer.wait_timeout(state, left).unwrap_or_else(|e| e.into_inner()).0;
                 continue;
             }
+            drop(state);
+            // The system looks at all threads for that, so nobody waits for it meanwhile.
             if let Some(time) = due.put_off() {
                 ticks.idled(time);
-                continue;
+            } else {
+                self.tick(ticks);
+                due = due.next(ticks.interval());
             }
-            drop(state);
-            let tick = ticks.before();
-            state = self.lock();
-            for &thread in &state.threads {
-                // SAFETY: registered threads are alive.
-                let thread = unsafe { &*thread };
-                if thread.state.is(ThreadState::Running) {
-                    thread.set_tick(tick);
-                    self.metrics.ticks.add(1);
-                }
-            }
-            drop(state);
-            ticks.after();
-            due = due.next(ticks.interval());
             state = self.lock();
         }
     }

@@ -43,6 +43,8 @@ pub struct Adaptive {
     ticks: Mutex<Vec<Frames>>,
     /// Wakes the compile thread.
     news: Condvar,
+    /// It waits for the next tick, however late that comes; changes under the lock of the ticks.
+    sleeps: AtomicBool,
     is_closed: AtomicBool,
     /// Changes when threads are to look for loops that they can leave.
     leave: AtomicU32,
@@ -78,6 +80,9 @@ impl Adaptive {
         let mut ticks = self.ticks();
         if !frames.is_empty() && ticks.len() < WAITING {
             ticks.push(frames);
+            if self.sleeps.swap(false, Relaxed) {
+                self.news.notify_all();
+            }
         }
     }
 
@@ -137,14 +142,21 @@ impl Adaptive {
         self.is_closed.load(Relaxed)
     }
 
-    /// The ticks that have come, after so long; `None`: the program has ended. Those that it gave before have been decoded.
+    /// The ticks that have come, after so long or when there is one; `None`: the program has ended. Those that it gave before have been decoded.
     fn take(&self, wait: Duration) -> Option<Vec<Frames>> {
         let ticks = self.ticks();
         self.decoded.store(self.taken.load(SeqCst), SeqCst);
         if self.is_closed() {
             return None;
         }
-        let (mut ticks, _) = self.news.wait_timeout(ticks, wait).unwrap_or_else(|e| e.into_inner());
+        let (ticks, _) = self.news.wait_timeout(ticks, wait).unwrap_or_else(|e| e.into_inner());
+        // A program that waits itself is not looked at.
+        let waits = |ticks: &mut Vec<Frames>| {
+            let waits = ticks.is_empty() && !self.is_closed();
+            self.sleeps.store(waits, Relaxed);
+            waits
+        };
+        let mut ticks = self.news.wait_while(ticks, waits).unwrap_or_else(|e| e.into_inner());
         // Threads that left ticks before code was freed have done so: they were stopped then.
         self.taken.store(self.freed.load(SeqCst), SeqCst);
         (!self.is_closed()).then(|| std::mem::take(&mut *ticks))

@@ -253,6 +253,12 @@ impl Profiler {
         self.counters.lock().unwrap_or_else(|e| e.into_inner()).merge(counters);
     }
 
+    /// So many threads were still running when all others had given what they had.
+    #[cfg(feature = "native")]
+    pub fn threads_left(&self, threads: usize) {
+        self.merge_counters(&Counters { threads_left: threads as u64, ..Counters::default() });
+    }
+
     /// Since the profiler was made.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()

@@ -3,6 +3,8 @@
 use super::harness::*;
 use crate::runtime::{End, ExitStatus, RuntimeOptions};
 use jit::ir::{Builtin, FuncId, Loc};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn uncaught_errors_are_reported_with_their_trace() {
@@ -67,6 +69,34 @@ fn a_panic_while_the_world_is_stopped_ends_the_program() {
         }
     });
     assert_eq!(outcome.status.end, End::Panic);
+}
+
+#[test]
+fn who_meets_no_yield_point_is_told_of_when_the_program_has_ended() {
+    let (told, is_over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
+    let (seen, over) = (told.clone(), is_over.clone());
+    run(move |t| {
+        let over = over.clone();
+        spawn(t, move |_| {
+            while !over.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+            Ok(0)
+        })?;
+        let (runtime, seen) = (t.runtime.clone(), seen.clone());
+        std::thread::spawn(move || {
+            runtime.world.close();
+            let mut at_rest = 0;
+            let left = runtime.world.at_rest(&mut |_| at_rest += 1);
+            *seen.lock().unwrap() = Some((at_rest, left));
+            runtime.end_with(ExitStatus { code: 0, end: End::Exit });
+        });
+        loop {
+            poll(t);
+        }
+    });
+    is_over.store(true, Relaxed);
+    assert_eq!(*told.lock().unwrap(), Some((1, 1)));
 }
 
 #[test]
