@@ -163,6 +163,8 @@ fn one_site_is_shown_wherever_it_is_inlined() {
         (&["--inline", "static", "--measure"], "--measure needs a --site"),
         (&["--inline", "static", "--check"], "--check goes with policies that ask a profile"),
         (&["--profile-in", "p.json", "--profile", "cbs"], "--profile-in names one that is there"),
+        (&["--profile-in", "p.json", "--out", "p.json"], "--out and --profile-in name one file, p.json"),
+        (&["--profile-out", "p.json", "--out", "./p.json"], "--out and --profile-out name one file, p.json"),
         (&["--profile", "off"], "other than off"),
         (&["--inline", "static", "--profile-out", "zz.json"], "--profile-out goes with policies that ask a profile"),
         (&["--inline", "none", "--counting", "always"], "--counting goes with policies that ask a profile"),
@@ -213,6 +215,19 @@ fn a_program_that_fails_is_explained_by_what_it_did() {
     let explanation = json(&folder, &[]);
     let notes = explanation["notes"].as_array().unwrap();
     assert!(notes.iter().any(|note| note == "the run that was profiled ended with exit code 3"), "{notes:?}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_explained_all_the_same() {
+    let folder = Folder::new("explain-unmeasured").with(
+        "ticking.lang",
+        "fun square(x: Int): Int = x * x\nfun main() {\n    var sum = 0\n    for i in 0..100000 { sum += square(i) }\n    println(\"${sum} ${clockNanos()}\")\n}\n",
+    );
+    let args = ["explain", "ticking.lang", "--profile", "exhaustive", "--measure=1", "--rounds", "1"];
+    let (code, out, errors) = streams(&folder.vm(&args));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("error: ") && errors.contains("print"), "{errors}");
+    assert!(out.contains("square") && out.contains("an error came first"), "{out}");
 }
 
 #[test]

@@ -147,6 +147,12 @@ pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Ref
     let counting = args.live.counting(args.tier)?;
     check_seed(args)?;
     args.stats_out.as_deref().map_or(Ok(()), text::check_folder)?;
+    text::check_apart([
+        ("--stats-out", args.stats_out.as_deref()),
+        ("--profile-out", args.live.profile_out.as_deref()),
+        #[cfg(feature = "native")]
+        ("--plan-out", args.opt.plan_out.as_deref()),
+    ])?;
     #[cfg(feature = "native")]
     check_opt(args)?;
     #[cfg(feature = "native")]

@@ -51,9 +51,20 @@ pub fn check_sources<'a>(outputs: impl IntoIterator<Item = &'a Path>, map: &Sour
         .map_or(Ok(()), |path| Err(format!("{} is a source of the program, which would be replaced: choose another file", path.display())))
 }
 
-/// Whether both are there and are one file.
+/// What is written takes the place of nothing else that the command names. In: files with the flags that name them.
+pub fn check_apart<const N: usize>(files: [(&str, Option<&Path>); N]) -> Result<(), String> {
+    let named: Vec<(&str, &Path)> = files.iter().filter_map(|&(flag, path)| Some((flag, path?))).collect();
+    for (at, (flag, path)) in named.iter().enumerate() {
+        if let Some((other, _)) = named[..at].iter().find(|(_, other)| is_same(other, path)) {
+            return Err(format!("{other} and {flag} name one file, {}: choose another for one of them", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether both are one file, be it there or not.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     real(a).is_some_and(|a| real(b) == Some(a))
 }
 

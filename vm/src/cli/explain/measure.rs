@@ -17,12 +17,21 @@ use profiler::plan::{self, About, Held, Outcome, Plan, Reach, Recorder, Toggle};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, most: usize) -> Result<Built, String> {
+/// The explanation with the benefits that could be measured, and why others could not.
+pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, most: usize) -> (Built, Option<String>) {
     let chosen = chosen(&built, most);
     if chosen.is_empty() {
         built.explanation.notes.push("there is no decision to measure: the profile has seen none of these calls".into());
-        return Ok(built);
+        return (built, None);
     }
+    let failed = measure_all(subject, optimized, &mut built, &chosen).err();
+    if failed.is_some() {
+        built.explanation.notes.push("not all that was to be measured was: an error came first".into());
+    }
+    (built, failed)
+}
+
+fn measure_all(subject: &Subject<'_>, optimized: &Optimized, built: &mut Built, chosen: &[usize]) -> Result<(), String> {
     if cfg!(debug_assertions) {
         text::complain("warning: this is a debug build of vm, whose times say nothing about a release build\n");
     }
@@ -49,7 +58,7 @@ pub fn measure(subject: &Subject<'_>, optimized: &Optimized, mut built: Built, m
         ));
         call.benefit = Some(benefit(toggle, compared, also_changed(subject, optimized, &otherwise, toggle)));
     }
-    Ok(built)
+    Ok(())
 }
 
 /// The calls that are made most often, as far as they are known, each decision once.

@@ -74,10 +74,12 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
     let builder = Builder { subject: &subject, profiles: &profiles, suggestions: &suggestions, map: &map, site: site.as_ref() };
     let built = builder.build(&optimized);
     #[cfg(feature = "native")]
-    let built = match args.measure {
-        Some(most) => measure::measure(&subject, &optimized, built, most.get() as usize)?,
-        None => built,
+    let (built, failed) = match args.measure {
+        Some(most) => measure::measure(&subject, &optimized, built, most.get() as usize),
+        None => (built, None),
     };
+    #[cfg(not(feature = "native"))]
+    let failed: Option<String> = None;
     if let (Some(site), true) = (&site, built.explanation.calls.is_empty()) {
         return Err(site.nothing().into());
     }
@@ -86,13 +88,15 @@ fn explain(args: &ExplainArgs) -> Result<u8, Refused> {
         Format::Json => json(&built.explanation)? + "\n",
         Format::Html => page::page(&built.explanation, &map)?,
     };
-    match &args.out {
-        None => Ok(super::text::print(&rendered)),
+    let code = match &args.out {
+        None => super::text::print(&rendered),
         Some(path) => {
             std::fs::write(path, rendered).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            Ok(0)
+            0
         }
-    }
+    };
+    // What is known without it has been shown.
+    Ok(failed.map_or(code, super::text::fail))
 }
 
 fn json(explanation: &Explanation) -> Result<String, String> {

@@ -110,6 +110,12 @@ impl ExplainArgs {
     pub fn check(&self) -> Result<(), String> {
         self.format()?;
         self.out.as_deref().map_or(Ok(()), text::check_folder)?;
+        let live = &self.live;
+        text::check_apart([
+            ("--out", self.out.as_deref()),
+            ("--profile-out", live.profile_out.as_deref()),
+            ("--profile-in", live.profile_in.as_deref()),
+        ])?;
         self.check_effort()?;
         if self.live.profile_inlined {
             return Err("--profile-inlined has nothing to do here: the run that is profiled inlines nothing".into());
