@@ -1,6 +1,9 @@
 //! How `vm run` ends when the world around it does not cooperate: signals, closed pipes, full disks, memory limits.
 #![cfg(unix)]
 
+mod running;
+
+use running::vm;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +18,7 @@ fn start_as(subcommand: &str, name: &str, options: &[&str], program: &str) -> Ch
     let path = std::env::temp_dir().join(format!("vm-ending-{}-{name}.lang", std::process::id()));
     std::fs::write(&path, program).unwrap();
     let piped = || Stdio::piped();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+    let mut command = vm();
     command.arg(subcommand).args(options).arg(path).stdin(piped()).stdout(piped()).stderr(piped());
     command.spawn().unwrap()
 }
@@ -188,7 +191,7 @@ fn an_interrupted_bench_leaves_nothing() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("endless.lang");
     std::fs::write(&file, "fun main() { while true { } }").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+    let mut command = vm();
     command.args(["bench", "--compare", "inline=none,static"]).arg(&file).env("TMPDIR", &folder).process_group(0);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let count = || std::fs::read_dir(&folder).unwrap().count();
@@ -228,7 +231,7 @@ fn a_full_disk_is_an_error_that_can_be_caught() {
     let path = std::env::temp_dir().join(format!("vm-ending-{}-full.lang", std::process::id()));
     std::fs::write(&path, program).unwrap();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_vm")).arg("run").arg(path).stdout(full).output().unwrap();
+    let output = vm().arg("run").arg(path).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "cannot write to the standard output: No space left on device\n");
 }

@@ -22,7 +22,7 @@ impl Case {
     }
 
     fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+        let mut command = running::vm();
         command.arg("trace").arg(&self.source).args(options);
         command
     }

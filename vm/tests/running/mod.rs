@@ -15,6 +15,16 @@ pub const LIMIT: Duration = Duration::from_secs(240);
 /// Exit code, output, errors.
 pub type Ended = (Option<i32>, String, String);
 
+/// `vm`, which signals end, though whoever started the tests may ignore them (a background job of a script, `nohup`).
+pub fn vm() -> Command {
+    #[cfg(unix)]
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no handler is taken away: tests have none.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Command::new(env!("CARGO_BIN_EXE_vm"))
+}
+
 /// A folder of its own, removed at the end.
 pub struct Folder(pub PathBuf);
 
@@ -48,7 +58,7 @@ impl Folder {
 
     /// `vm` in the folder.
     pub fn vm(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_vm")).args(args).current_dir(&self.0).output().unwrap()
+        vm().args(args).current_dir(&self.0).output().unwrap()
     }
 
     /// `vm run` on the program; its output goes to the folder.
@@ -58,7 +68,7 @@ impl Folder {
 
     pub fn command(&self, options: &str) -> Command {
         let stream = |name: &str| File::create(self.0.join(name)).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+        let mut command = vm();
         command.arg("run").arg("program.lang").args(options.split_whitespace()).current_dir(&self.0);
         command.stdin(Stdio::null()).stdout(stream("out")).stderr(stream("errors"));
         command
