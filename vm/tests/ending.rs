@@ -86,13 +86,15 @@ fn a_stack_without_room_is_told_with_its_flag() {
     }
 }
 
+/// Input may come, so that is no deadlock.
 #[test]
 fn threads_that_wait_forever_can_be_interrupted() {
-    let program =
-        "fun main() {\n    let m = Mutex()\n    lock m {\n        eprintln(\"ready\")\n        while true { m.wait() }\n    }\n}\n";
-    let mut child = start("deadlock", &[], program);
+    let program = "fun main() {\n    let m = Mutex()\n    spawn(() => readLine())\n    lock m {\n        eprintln(\"ready\")\n        while true { m.wait() }\n    }\n}\n";
+    let mut child = start("waiting", &[], program);
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     errors.read_line(&mut String::new()).unwrap();
+    // Open to the end: without it no input would come.
+    let _input = child.stdin.take();
     interrupt(&child);
     assert_eq!(finish(child).0, Some(130));
 }

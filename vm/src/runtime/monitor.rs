@@ -6,6 +6,7 @@
 //! `owner` and `depth` are written only by whoever holds the mutex. Fairness: a woken thread that finds the mutex taken again stands first in the queue, and once it has waited for [`tuning::MUTEX_PATIENCE`] an unlock hands the mutex to it.
 
 use super::errors::Failure;
+use super::safepoint::World;
 use super::thread::{Handle, Ref, Thread};
 use super::{tuning, view};
 use jit::ir::FieldId;
@@ -53,7 +54,8 @@ impl Signal {
         Arc::new(Signal { thread: std::thread::current(), woken: AtomicBool::new(false), owns: AtomicBool::new(false) })
     }
 
-    fn wake(&self) {
+    fn wake(&self, world: &World) {
+        world.woken(1);
         self.woken.store(true, Release);
         self.thread.unpark();
     }
@@ -175,7 +177,7 @@ fn lock_parked(thread: &Thread, mutex: Handle<'_>, depth: u64, mut woken: Option
 
 /// Waits to be woken; says whether the mutex is the thread's then.
 fn park(thread: &Thread, mutex: Handle<'_>, depth: u64, signal: &Signal) -> bool {
-    thread.blocked(|| signal.wait());
+    thread.waiting(|| signal.wait());
     let owns = signal.owns.load(Acquire);
     if owns {
         fields(thread, mutex.get()).depth.store(depth, Relaxed);
@@ -227,7 +229,7 @@ fn release(thread: &Thread, f: &Fields) {
         f.state.store(FREE, Release);
     }
     drop(table);
-    waiter.signal.wake();
+    waiter.signal.wake(&thread.runtime.world);
 }
 
 /// *Safepoint.* Releases the mutex however often it is held, sleeps until notified and the mutex is released, takes it again.

@@ -14,7 +14,7 @@ use super::metrics::Metrics;
 use super::monitor::Monitors;
 use super::output::{Output, Writers};
 use super::profiling::Profiler;
-use super::safepoint::World;
+use super::safepoint::{Deadlock, World};
 use super::statics::Statics;
 use super::symbols::Symbols;
 use super::thread::Thread;
@@ -137,6 +137,8 @@ pub enum End {
     Exit,
     /// An error that nothing caught.
     Uncaught,
+    /// No thread could go on: code 1.
+    Deadlock,
     /// SIGINT.
     Interrupted,
     /// Whoever read the output is gone: the code is 141, what a shell shows for a process that SIGPIPE ended.
@@ -333,6 +335,13 @@ impl Runtime {
         }
     }
 
+    /// Ends the program where no thread can go on. The caller is not Running.
+    pub(super) fn end_deadlock(&self, deadlock: &Deadlock) {
+        report::deadlock(deadlock);
+        self.finish(ExitStatus { code: 1, end: End::Deadlock });
+        self.world.close();
+    }
+
     /// What the main thread does: the program, as often as asked for. Gives how it ends.
     pub(super) fn main_thread(self: &Arc<Self>, thread: &Thread) -> ExitStatus {
         const GOOD: ExitStatus = ExitStatus { code: 0, end: End::Finished };
@@ -358,7 +367,7 @@ impl Runtime {
                 None
             }
         };
-        thread.blocked(|| self.threads.wait_for_others());
+        super::threads::join_others(thread);
         let failed = report::unjoined(thread) || code.is_none();
         let end = if failed { End::Uncaught } else { End::Finished };
         ExitStatus { code: if failed { 1 } else { code.unwrap_or(0) }, end }

@@ -1,6 +1,7 @@
-//! The report of an error that nothing caught: class, message, the source line it came from, the stack trace.
+//! Reports of what ended a program: an error that nothing caught, with its class, message, the source line it came from and the stack trace; a deadlock, with the traces of all threads.
 
 use super::program::{End, ExitStatus};
+use super::safepoint::Deadlock;
 use super::thread::{Ref, Thread, ThreadId};
 use super::trace::{self, Frame};
 use super::{output, view};
@@ -26,6 +27,35 @@ pub fn unjoined(thread: &Thread) -> bool {
         any = true;
     }
     any
+}
+
+/// Prints where each thread waits for another, none of which goes on.
+pub fn deadlock(deadlock: &Deadlock) {
+    /// More of them would say the same.
+    const SHOWN: usize = 8;
+    let Some(any) = deadlock.threads().next() else { return };
+    let threads = &any.runtime.threads;
+    let mut report = String::new();
+    while let Some((id, error)) = threads.next_unseen() {
+        report += &text(any, Some(id), error);
+    }
+    // The main one may have come to its end, and wait for the others.
+    let traces = deadlock.threads().map(|thread| (thread.id, trace::current(thread)));
+    let mut traces: Vec<(ThreadId, Vec<Frame>)> = traces.filter(|(_, frames)| !frames.is_empty()).collect();
+    traces.sort_by_key(|(id, _)| id.0);
+    report += &match traces.len() {
+        1 => "error: deadlock: the only thread that is left waits for another\n".to_owned(),
+        count => format!("error: deadlock: all {count} threads wait for each other\n"),
+    };
+    for (id, frames) in traces.iter().take(SHOWN) {
+        report += &if id.0 == 0 { "main waits\n".to_owned() } else { format!("thread {} waits\n", id.0) };
+        report += &trace::text(any, frames);
+    }
+    if traces.len() > SHOWN {
+        report += &format!("… and {} more\n", traces.len() - SHOWN);
+    }
+    // Where that fails there is nobody to tell.
+    _ = any.runtime.writers.error(&report);
 }
 
 fn text(thread: &Thread, of: Option<ThreadId>, error: Ref) -> String {

@@ -2,12 +2,12 @@
 //!
 //! In: state changes of threads, requests to stop, ticks of the timer. Out: exclusive access to all threads' data and the heap for the requester.
 //! Invariants: a thread that is not Running touches neither heap nor its own roots; a Blocked thread becomes Running only while no stop is in force; states and the count of running threads
-//! change under one lock, each change asserted. A stop is asked for by poisoning every thread's limits and yield flag, which their next yield point notices.
+//! change under one lock, each change asserted, and there it is seen where no thread can go on. A stop is asked for by poisoning every thread's limits and yield flag, which their next yield point notices.
 
 use super::metrics::Metrics;
 use super::thread::Thread;
 use super::timer::{Due, Ticks};
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,16 @@ impl Default for StateCell {
     }
 }
 
+/// All threads, each of which waits for what only another could do: none of them runs ever again.
+pub struct Deadlock(Vec<*const Thread>);
+
+impl Deadlock {
+    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+        // SAFETY: they are registered for good, since only running threads change that.
+        self.0.iter().map(|&thread| unsafe { &*thread })
+    }
+}
+
 /// All program threads of one runtime.
 pub struct World {
     state: Mutex<State>,
@@ -62,6 +72,8 @@ pub struct World {
     resumed: Condvar,
     /// The timer's: its sleep, and its wait for a running thread.
     timer: Condvar,
+    /// Blocked threads that only another thread lets go on, less those that one has let go on.
+    waiting: AtomicIsize,
     metrics: Arc<Metrics>,
 }
 
@@ -145,7 +157,8 @@ impl World {
             timer_idle: false,
             idle: Idle::from_now(),
         };
-        World { state: Mutex::new(state), stopped: Condvar::new(), resumed: Condvar::new(), timer: Condvar::new(), metrics }
+        let (stopped, resumed, timer) = (Condvar::new(), Condvar::new(), Condvar::new());
+        World { state: Mutex::new(state), stopped, resumed, timer, waiting: AtomicIsize::new(0), metrics }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -164,12 +177,13 @@ impl World {
         self.lock().threads.push(thread);
     }
 
-    /// Forgets a Running thread.
-    pub fn unregister(&self, thread: &Thread) {
+    /// Forgets a Running thread. Gives the others, if they all wait for each other.
+    pub fn unregister(&self, thread: &Thread) -> Option<Deadlock> {
         let mut state = self.lock();
         thread.state.change(ThreadState::Running, ThreadState::Ended);
         self.one_less_running(&mut state, thread);
         state.threads.retain(|&t| !std::ptr::eq(t, thread));
+        self.deadlock(&state)
     }
 
     /// Forgets a thread that never ran.
@@ -203,6 +217,27 @@ impl World {
         let mut state = self.lock();
         thread.state.change(ThreadState::Running, ThreadState::Blocked);
         self.one_less_running(&mut state, thread);
+    }
+
+    /// Running → Blocked, until another thread says [`World::woken`], perhaps before this. Gives all threads, if they all wait for each other.
+    pub fn enter_waiting(&self, thread: &Thread) -> Option<Deadlock> {
+        let mut state = self.lock();
+        thread.state.change(ThreadState::Running, ThreadState::Blocked);
+        self.one_less_running(&mut state, thread);
+        self.waiting.fetch_add(1, Relaxed);
+        self.deadlock(&state)
+    }
+
+    /// The caller, which is Running, lets so many waiting threads go on.
+    pub fn woken(&self, threads: usize) {
+        self.waiting.fetch_sub(threads as isize, Relaxed);
+    }
+
+    /// Where no thread runs, none is about to say that it has woken another: it has said so before it took the lock to change its state.
+    fn deadlock(&self, state: &State) -> Option<Deadlock> {
+        let all = state.threads.len();
+        let is_deadlock = all > 0 && state.running.is_empty() && !state.closed && self.waiting.load(Relaxed) == all as isize;
+        is_deadlock.then(|| Deadlock(state.threads.clone()))
     }
 
     /// Blocked → Running, after any stop in force. Never returns once the world is closed.

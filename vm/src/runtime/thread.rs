@@ -347,6 +347,19 @@ impl Thread {
         result
     }
 
+    /// Runs `f`, in which the thread waits until another one has said [`World::woken`](super::safepoint::World::woken). Never returns if no thread can go on.
+    pub fn waiting<R>(&self, f: impl FnOnce() -> R) -> R {
+        let since = Instant::now();
+        if let Some(deadlock) = self.runtime.world.enter_waiting(self) {
+            self.runtime.end_deadlock(&deadlock);
+        }
+        let result = f();
+        self.runtime.world.leave_blocked(self);
+        self.stood_still(since.elapsed());
+        self.resumed();
+        result
+    }
+
     /// It was blocked, or the world was stopped, for so long. On the thread itself.
     pub fn stood_still(&self, time: Duration) {
         self.blocked_time.set(self.blocked_time.get() + time);

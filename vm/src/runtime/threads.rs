@@ -56,6 +56,8 @@ struct Table {
     next: i64,
     /// Threads besides the main one that have not ended.
     others: usize,
+    /// The main one waits for these.
+    is_awaited: bool,
     /// Of running threads, and of those that an error ended and nobody has joined since.
     records: BTreeMap<i64, Record>,
 }
@@ -63,6 +65,8 @@ struct Table {
 #[derive(Default)]
 struct Record {
     done: bool,
+    /// Threads that wait for its end.
+    joiners: usize,
     /// What ended it.
     error: u64,
 }
@@ -85,24 +89,30 @@ impl Threads {
         Some(ThreadId(id))
     }
 
-    /// The thread is Running.
-    fn end(&self, id: ThreadId, error: Ref) {
+    /// The thread is Running. Gives how many others wait for that.
+    fn end(&self, id: ThreadId, error: Ref) -> usize {
         let mut table = self.lock();
         table.others -= 1;
-        if error.is_null() {
-            table.records.remove(&id.0);
-        } else if let Some(record) = table.records.get_mut(&id.0) {
-            *record = Record { done: true, error: error.0 };
-        }
+        let ended = Record { done: true, joiners: 0, error: error.0 };
+        let record = if error.is_null() { table.records.remove(&id.0) } else { table.records.insert(id.0, ended) };
+        let is_last = table.others == 0 && std::mem::take(&mut table.is_awaited);
         self.ended.notify_all();
+        record.map_or(0, |record| record.joiners) + usize::from(is_last)
+    }
+
+    /// Whether it has yet to end; if so, the caller waits for it.
+    fn is_to_come(&self, id: ThreadId) -> bool {
+        let mut table = self.lock();
+        let Some(record) = table.records.get_mut(&id.0).filter(|record| !record.done) else { return false };
+        record.joiners += 1;
+        true
     }
 
     /// Waits for a thread's end; the caller is Blocked.
     fn wait_for(&self, id: ThreadId) {
-        let mut table = self.lock();
-        while table.records.get(&id.0).is_some_and(|r| !r.done) {
-            table = self.ended.wait(table).unwrap_or_else(|e| e.into_inner());
-        }
+        let table = self.lock();
+        let runs = |table: &mut Table| table.records.get(&id.0).is_some_and(|r| !r.done);
+        drop(self.ended.wait_while(table, runs));
     }
 
     /// The error that ended a thread, or null; from now on nobody but the thread's object knows it. The caller is Running.
@@ -110,12 +120,17 @@ impl Threads {
         self.lock().records.remove(&id.0).map_or(Ref::NULL, |record| Ref(record.error))
     }
 
-    /// Waits until only the main thread is left; the caller is Blocked.
-    pub fn wait_for_others(&self) {
+    /// Whether others than the main thread, which is the caller, have yet to end; if so, it waits for them.
+    fn others_are_to_come(&self) -> bool {
         let mut table = self.lock();
-        while table.others > 0 {
-            table = self.ended.wait(table).unwrap_or_else(|e| e.into_inner());
-        }
+        table.is_awaited = table.others > 0;
+        table.is_awaited
+    }
+
+    /// Waits until only the main thread is left; the caller is Blocked.
+    fn wait_for_others(&self) {
+        let table = self.lock();
+        drop(self.ended.wait_while(table, |table| table.others > 0));
     }
 
     /// An error that ended a thread which nobody joined, and which nobody is told of again.
@@ -144,14 +159,14 @@ pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
         let closure = thread.start_closure();
         let result = runtime.engine().run(thread, runtime.entry.thread, &[closure.0]);
         let error = if result.is_err() { thread.take_error() } else { Ref::NULL };
-        runtime.threads.end(thread.id, error);
+        runtime.world.woken(runtime.threads.end(thread.id, error));
         None
     });
     match started {
         Ok(()) => Ok(id.0),
         Err((cause, thread)) => {
             runtime.world.unregister_unstarted(&thread);
-            runtime.threads.end(id, Ref::NULL);
+            runtime.world.woken(runtime.threads.end(id, Ref::NULL));
             refuse(&cause.to_string())
         }
     }
@@ -160,8 +175,19 @@ pub fn start(parent: &Thread, closure: Ref) -> Result<i64, Thrown> {
 /// *Safepoint.* Waits for the thread with this number; the error that ended it, or null: also if it was joined before.
 pub fn join(thread: &Thread, number: i64) -> Ref {
     let threads = &thread.runtime.threads;
-    thread.blocked(|| threads.wait_for(ThreadId(number)));
-    threads.take_result(ThreadId(number))
+    let id = ThreadId(number);
+    if threads.is_to_come(id) {
+        thread.waiting(|| threads.wait_for(id));
+    }
+    threads.take_result(id)
+}
+
+/// Waits until only the main thread is left, which is the caller.
+pub fn join_others(thread: &Thread) {
+    let threads = &thread.runtime.threads;
+    if threads.others_are_to_come() {
+        thread.waiting(|| threads.wait_for_others());
+    }
 }
 
 /// What a thread does; the main one's gives the status with which the program ends.
@@ -223,7 +249,9 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     let remembered = unsafe { thread.give_up_buffer() };
     // If that is much, a thread that has more to remember sees to it.
     _ = runtime.heap.remember_all(remembered);
-    runtime.world.unregister(&thread);
+    if let Some(deadlock) = runtime.world.unregister(&thread) {
+        runtime.end_deadlock(&deadlock);
+    }
     // Once the program has ended no thread becomes Running again, so the main one leaves first, or it would keep the runtime for ever.
     if let Some(status) = status {
         runtime.finish(status);
