@@ -135,10 +135,12 @@ class Trace:
             self.out.close()
 
     def forget(self):
-        """In a forked child: the file is the parent's."""
+        """In a forked child: the file is the parent's, and so is what it has not written yet, which would be at the end."""
         self.lock = threading.Lock()
         self.is_closed = True
-        self.out = open(os.devnull, "wb")
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.out.fileno())
+        os.close(null)
         sys.setprofile(None)
         threading.setprofile(None)
 

@@ -29,6 +29,7 @@ pub use cost::{Cost, Summary};
 pub use thread::Quiet;
 
 use crate::clock::{Clock, Rate};
+use crate::counters::Counters;
 use crate::event::Event;
 use crate::ids::{EdgeId, ThreadId};
 use crate::sample::{Moment, Sample};
@@ -67,6 +68,27 @@ impl Options {
     }
 }
 
+/// What there is to tell of threads together.
+#[derive(Clone, Copy, Default)]
+struct Lives {
+    counters: Counters,
+    threads: usize,
+    /// From the first start to the last end, if there was a thread, in cycles.
+    span: Option<(u64, u64)>,
+    /// The sum of their lives, in cycles.
+    lived: u64,
+}
+
+impl Lives {
+    fn add(&mut self, thread: &Thread) {
+        let life = thread.life();
+        self.counters.merge(&thread.counters());
+        self.threads += 1;
+        self.span = Some(self.span.map_or((life.start, life.end), |(start, end)| (start.min(life.start), end.max(life.end))));
+        self.lived = self.lived.saturating_add(life.end - life.start);
+    }
+}
+
 /// A run that is being replayed.
 pub struct Replay {
     options: Options,
@@ -75,8 +97,10 @@ pub struct Replay {
     sampler: Sampler,
     /// How long to the next tick: for all threads.
     interval: Interval,
+    /// Those that have not ended.
     threads: Vec<Thread>,
     indices: FxHashMap<ThreadId, usize>,
+    ended: Lives,
     /// The thread of the last event, and its index.
     last: Option<(ThreadId, usize)>,
 }
@@ -89,7 +113,16 @@ impl Replay {
         let sampler = Sampler::new(&options.parameters, rate, Random::new(options.seed))?;
         let Parameters { interval, jitter, self_tuning, .. } = options.parameters;
         let interval = Interval::new(interval, jitter, self_tuning, rate);
-        Ok(Replay { options, rate, sampler, interval, threads: Vec::new(), indices: FxHashMap::default(), last: None })
+        Ok(Replay {
+            options,
+            rate,
+            sampler,
+            interval,
+            threads: Vec::new(),
+            indices: FxHashMap::default(),
+            ended: Lives::default(),
+            last: None,
+        })
     }
 
     /// All events of a run at once.
@@ -117,7 +150,14 @@ impl Replay {
     /// The thread ends, and has no event after that: where time is that of [stamps](Time::Stamps), it went on until now.
     pub fn end(&mut self, thread: ThreadId, stamp: u64, sink: &mut impl FnMut(&Sample)) {
         let index = self.index(thread, stamp);
-        self.threads[index].end(stamp, self.options.time, &mut self.interval, sink);
+        let mut ended = self.threads.swap_remove(index);
+        ended.end(stamp, self.options.time, &mut self.interval, sink);
+        self.ended.add(&ended);
+        self.indices.remove(&thread);
+        self.last = None;
+        if let Some(moved) = self.threads.get(index) {
+            self.indices.insert(moved.id(), index);
+        }
     }
 
     /// The thread's next event. Samples go to the sink when they are complete.
@@ -151,20 +191,22 @@ impl Replay {
 
     /// Counters and cost up to here.
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary { threads: self.threads.len(), ..Summary::default() };
-        self.threads.iter().for_each(|thread| summary.counters.merge(&thread.counters()));
-        let lives = || self.threads.iter().map(Thread::life);
-        summary.cycles = match self.options.time {
+        let mut lives = self.ended;
+        self.threads.iter().for_each(|thread| lives.add(thread));
+        let cycles = match self.options.time {
             // Of one clock: lives overlap.
-            Time::Stamps => {
-                let (start, end) = (lives().map(|life| life.start).min(), lives().map(|life| life.end).max());
-                start.zip(end).map_or(0, |(start, end)| end - start)
-            }
-            Time::PerCall(_) => lives().fold(0, |sum, life| sum.saturating_add(life.end - life.start)),
+            Time::Stamps => lives.span.map_or(0, |(start, end)| end - start),
+            Time::PerCall(_) => lives.lived,
         };
-        summary.nanoseconds = self.rate.nanoseconds(summary.cycles) as f64;
-        summary.cost = self.options.cost.of(&summary.counters);
-        summary
+        let nanoseconds = |cycles| self.rate.nanoseconds(cycles) as f64;
+        Summary {
+            counters: lives.counters,
+            cycles,
+            threads: lives.threads,
+            nanoseconds: nanoseconds(cycles),
+            lived: nanoseconds(lives.lived),
+            cost: self.options.cost.of(&lives.counters),
+        }
     }
 
     /// The interval of the timer as it is now, in cycles: self-tuning changes it.

@@ -24,7 +24,7 @@ pub struct Report {
     pub title: String,
     /// How long the run was, in nanoseconds of its clock.
     pub nanoseconds: f64,
-    /// What profiling took in all threads together, in percent of it, by a model; `None` of a run, which has no other to be compared with.
+    /// What profiling took, in percent of the time that threads have lived, by a model; `None` of a run, which has no other to be compared with.
     pub cost: Option<f64>,
     /// What the program's threads spent on samples in slow paths, in nanoseconds; what counting and recording take in the program's own code is not in it. `None` where a model tells the cost, or nobody does.
     pub slow_paths: Option<f64>,

@@ -177,6 +177,19 @@ fn python_blocks_are_cut() {
 }
 
 /// What goes wrong in a program is said as without the recorder, and what was recorded until then is there.
+/// What the parent had not written yet is not the child's to write.
+#[test]
+fn python_programs_that_fork_are_recorded_without_their_children() {
+    if is_missing("python3") {
+        return;
+    }
+    let scratch = Scratch::new("python-forks");
+    let script = scratch.file("forks.py");
+    std::fs::write(&script, "import os\ndef f(): pass\nf()\nif os.fork() == 0: f(); os._exit(0)\nos.wait()\nf()\n").unwrap();
+    let (trace, _) = python(&scratch, &[], &script);
+    assert_eq!(calls(&trace, &trace.threads[ThreadId::from_u32(0)], ""), "<module>:0(f:3 f:6)");
+}
+
 #[test]
 fn python_programs_that_fail_are_recorded() {
     if is_missing("python3") {

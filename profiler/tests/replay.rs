@@ -130,7 +130,8 @@ fn threads_have_stacks_ticks_and_samplers_of_their_own() {
     script.thread = 0;
     script.pass(7).call(3);
     let (samples, summary) = samples(stamped(exactly(cbs(1, 1), 100), 0), &script.events);
-    assert_eq!(summary.cycles, 107, "of one clock: both run at the same time");
+    assert_eq!((summary.threads, summary.cycles), (2, 107), "of one clock: both run at the same time");
+    assert_eq!((summary.nanoseconds, summary.lived, summary.share()), (107.0, 207.0, summary.cost / 207.0));
     let found: Vec<_> = samples.iter().map(|sample| (sample.thread, sample.stack.clone())).collect();
     assert_eq!(found, [(thread(1), vec![edge(1), edge(2)]), (thread(0), vec![edge(0), edge(3)])]);
 }

@@ -334,6 +334,7 @@ fn a_trace_that_lacks_events_says_so_wherever_it_is_used() {
 fn what_cannot_be_replayed_is_an_error_with_a_hint() {
     let folder = Recorded::new("errors");
     std::fs::write(folder.path("bad.trace"), "no trace at all, but long enough").unwrap();
+    std::fs::copy(folder.path("run.trace"), folder.path("run.json")).unwrap();
     for (args, expected) in [
         (&["replay", "missing.trace"][..], "missing.trace: cannot be read"),
         (&["replay", "bad.trace"], "not a trace file"),
@@ -355,6 +356,7 @@ fn what_cannot_be_replayed_is_an_error_with_a_hint() {
         (&["replay", "run.trace", "--rate", "0"], "--rate"),
         (&["replay", "run.trace", "--clock", "calls", "--rate", "99999999999999"], "--rate 99999999999999 is not between 1 and"),
         (&["replay", "run.trace", "--compare", "cbs"], "exhaustive"),
+        (&["replay", "run.json", "-o", "./run.json"], "TRACE and --output name one file"),
     ] {
         let (code, out, errors) = streams(&folder.vm(args));
         assert_eq!((code, out.as_str()), (Some(2), ""), "before anything is done: {args:?}");

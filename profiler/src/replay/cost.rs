@@ -46,13 +46,15 @@ pub struct Summary {
     pub threads: usize,
     /// [`Summary::cycles`] in nanoseconds.
     pub nanoseconds: f64,
-    /// Modelled cost of profiling, in nanoseconds.
+    /// How long all threads together have lived, in nanoseconds.
+    pub lived: f64,
+    /// Modelled cost of profiling, in nanoseconds, of all threads together.
     pub cost: f64,
 }
 
 impl Summary {
-    /// The cost, of all threads together, as a share of the time from the run's start to its end: 0.01 is 1 %. Of threads that ran side by side each lost less. 0 for a run that took no time.
+    /// The cost as a share of the time that the threads have lived: 0.01 is 1 %. 0 for a run that took no time.
     pub fn share(&self) -> f64 {
-        if self.nanoseconds > 0.0 { self.cost / self.nanoseconds } else { 0.0 }
+        if self.lived > 0.0 { self.cost / self.lived } else { 0.0 }
     }
 }

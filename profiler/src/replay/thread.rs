@@ -327,6 +327,10 @@ impl Thread {
         counters
     }
 
+    pub(super) fn id(&self) -> ThreadId {
+        self.sample.thread
+    }
+
     /// From the thread's start, or its first event, to its end or last event, in cycles.
     pub(super) fn life(&self) -> Range<u64> {
         self.started..self.now

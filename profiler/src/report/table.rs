@@ -14,7 +14,7 @@ impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", printable(&self.title))?;
         let seconds = self.nanoseconds / 1e9;
-        let cost = self.cost.map_or(String::new(), |cost| format!("; cost {cost:.3} % of it"));
+        let cost = self.cost.map_or(String::new(), |cost| format!("; cost {cost:.3} % of its threads' time"));
         writeln!(f, "{} profiled in a run of {seconds:.6} s{cost}", counted(self.calls.round() as u64, "call"))?;
         self.write_inlined(f)?;
         self.write_functions(f)?;

@@ -45,6 +45,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, String> {
     let parameters = args.sampling.parameters(preset)?;
     let kind = args.sampling.kind()?;
     args.output.as_deref().map_or(Ok(()), |output| check_output(output, kind))?;
+    text::check_apart([("TRACE", Some(&*args.trace)), ("--output", args.output.as_deref())])?;
     let mut source = Source::open(&args.trace)?;
     let options = source.options(parameters, args)?;
     let collected = collect::Options { kind, weights: Weights::of(&parameters.mode), max_nodes: args.sampling.max_nodes() };
