@@ -337,6 +337,59 @@ fn nesting_costs_no_more_than_length() {
     assert!(out.contains("E0301") && out.len() < 4000, "{out}");
 }
 
+/// All orders of the values.
+fn permutations<'v>(values: &[&'v str]) -> Vec<Vec<&'v str>> {
+    if values.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |i: usize| (values[i], [&values[..i], &values[i + 1..]].concat());
+    let starting = |(value, rest): (&'v str, Vec<&'v str>)| permutations(&rest).into_iter().map(move |p| [vec![value], p].concat());
+    (0..values.len()).map(first).flat_map(starting).collect()
+}
+
+#[test]
+fn the_common_type_does_not_depend_on_the_order() {
+    let one_order = |(n, values): (usize, Vec<&str>)| {
+        let [a, b, c, d, e] = values[..] else { panic!("five values") };
+        // A statement decides all that it makes, so a `return` has nothing undecided.
+        let [ra, rb, rc, rd, re] = [a, b, c, d, e].map(|value| if value == "make()" { "C()" } else { value });
+        format!(
+            "fun f{n}(x: Int) {{
+    let array = [{a}, {b}, {c}, {d}, {e}]
+    let sameArray: Array<I?> = array
+    let chosen = [match x {{ 1 => {a}; 2 => {b}; 3 => {c}; 4 => {d}; else => {e} }}]
+    let sameChosen: Array<I?> = chosen
+    let tried = [try {{ {a} }} catch (x: NullError) {{ {b} }} catch (x: CastError) {{ {c} }} catch (x: IoError) {{ {d} }} catch (x: Error) {{ {e} }}]
+    let sameTried: Array<I?> = tried
+    let f = () => {{
+        if x == 1 {{ return {ra} }}
+        if x == 2 {{ return {rb} }}
+        if x == 3 {{ return {rc} }}
+        if x == 4 {{ return {rd} }}
+        return {re}
+    }}
+    let sameFunction: () -> I? = f
+    let picked = [pick({a}, {b}, {c}, {d}, {e})]
+    let samePicked: Array<I?> = picked
+}}
+"
+        )
+    };
+    let functions: String = permutations(&["D()", "C()", "any()", "null", "make()"]).into_iter().enumerate().map(one_order).collect();
+    let out = checked(&format!(
+        "interface I
+class D : I
+class C : I
+fun any(): I = D()
+fun make<T>(): T {{ throw Error(\"nothing\") }}
+fun pick<T>(a: T, b: T, c: T, d: T, e: T): T = a
+{functions}
+fun main() {{}}
+"
+    ));
+    assert!(!out.contains("error["), "{out}");
+}
+
 #[test]
 fn every_code_of_the_checker_has_a_case() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors/sema/snapshots");

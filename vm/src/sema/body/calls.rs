@@ -318,7 +318,7 @@ impl<'a> Body<'_, 'a> {
         for (n, &i) in bare.iter().enumerate() {
             let inner = self.non_null(params[i]).unwrap_or(params[i]);
             let Some(var) = self.bare_infer(inner) else { continue };
-            let mut joined = Ty::NEVER;
+            let mut types = Vec::new();
             for &j in &bare[n..] {
                 let other = self.non_null(params[j]);
                 let same = self.bare_infer(other.unwrap_or(params[j])) == Some(var);
@@ -326,9 +326,10 @@ impl<'a> Body<'_, 'a> {
                 // What meets a `T?` says nothing about whether `T` admits null.
                 let ty = if other.is_some() { self.non_null(arg.ty).unwrap_or(arg.ty) } else { arg.ty };
                 let ty = if other.is_some() && ty == Ty::NULL { Ty::NEVER } else { ty };
-                // Types without a join: the first decides, and the others are reported.
-                joined = self.join_types(joined, ty).unwrap_or(joined);
+                types.push((ty, arg.span));
             }
+            // Types without a join: the first decides, and the others are reported.
+            let joined = self.join_all(&types).unwrap_or_else(|clash| clash.joined);
             if !matches!(joined, Ty::NEVER | Ty::NULL) {
                 self.relate().unify(inner, joined);
             }

@@ -180,29 +180,19 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn join_branches(&mut self, branches: &[Branch], what: &str) -> Option<Ty> {
-        let mut joined = Ty::NEVER;
-        for branch in branches {
-            match self.join_types(joined, branch.ty) {
-                Some(ty) => joined = ty,
-                None => {
-                    let (a, b) = (self.show_ty(joined), self.show_ty(branch.ty));
-                    let problem = Diagnostic::new(
-                        Code::TypeMismatch,
-                        branch.span,
-                        format!("the branches of this `{what}` have no common type: `{a}` and `{b}`"),
-                    );
-                    let hint = match (joined, branch.ty) {
-                        (Ty::INT, Ty::FLOAT) | (Ty::FLOAT, Ty::INT) => {
-                            "write the whole number with a point, or convert it with `.toFloat()`"
-                        }
-                        _ => "say which type is meant: `let name: Type = …`",
-                    };
-                    self.report(problem.hint(hint));
-                    return None;
-                }
-            }
-        }
-        Some(joined)
+        let types: Vec<_> = branches.iter().map(|branch| (branch.ty, branch.span)).collect();
+        let clash = match self.join_all(&types) {
+            Ok(joined) => return Some(joined),
+            Err(clash) => clash,
+        };
+        let (a, b) = (self.show_ty(clash.joined), self.show_ty(clash.ty));
+        let message = format!("the branches of this `{what}` have no common type: `{a}` and `{b}`");
+        let hint = match (clash.joined, clash.ty) {
+            (Ty::INT, Ty::FLOAT) | (Ty::FLOAT, Ty::INT) => "write the whole number with a point, or convert it with `.toFloat()`",
+            _ => "say which type is meant: `let name: Type = …`",
+        };
+        self.report(Diagnostic::new(Code::TypeMismatch, clash.span, message).hint(hint));
+        None
     }
 
     /// A block whose only content is one expression.

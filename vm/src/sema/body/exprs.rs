@@ -162,19 +162,13 @@ impl<'a> Body<'_, 'a> {
             return expr(ExprKind::ArrayLit(items), ty, span);
         }
         let items: Vec<hir::Expr> = items.iter().map(|item| self.expr(item, Want::Any)).collect();
-        let mut joined = Ty::NEVER;
-        for item in &items {
-            match self.join_types(joined, item.ty) {
-                Some(ty) => joined = ty,
-                None => {
-                    let (a, b) = (self.show_ty(joined), self.show_ty(item.ty));
-                    let problem =
-                        Diagnostic::new(Code::TypeMismatch, item.span, format!("the elements have no common type: `{a}` and `{b}`"));
-                    self.report(problem.hint("write the array's type where it is stored: `let name: Array<Type> = …`"));
-                    joined = Ty::ERROR;
-                }
-            }
-        }
+        let types: Vec<_> = items.iter().map(|item| (item.ty, item.span)).collect();
+        let joined = self.join_all(&types).unwrap_or_else(|clash| {
+            let (a, b) = (self.show_ty(clash.joined), self.show_ty(clash.ty));
+            let problem = Diagnostic::new(Code::TypeMismatch, clash.span, format!("the elements have no common type: `{a}` and `{b}`"));
+            self.report(problem.hint("write the array's type where it is stored: `let name: Array<Type> = …`"));
+            Ty::ERROR
+        });
         if !matches!(joined, Ty::NEVER | Ty::NULL) {
             self.relate().unify(element, joined);
         }

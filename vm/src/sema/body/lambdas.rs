@@ -145,22 +145,12 @@ impl<'a> Body<'_, 'a> {
             }
             return;
         };
-        let mut joined = Ty::NEVER;
-        for &(ty, span) in &found {
-            match self.join_types(joined, ty) {
-                Some(ty) => joined = ty,
-                None => {
-                    let (a, b) = (self.show_ty(joined), self.show_ty(ty));
-                    let problem = Diagnostic::new(
-                        Code::TypeMismatch,
-                        span,
-                        format!("the results of this closure have no common type: `{a}` and `{b}`"),
-                    );
-                    self.report(problem.hint("write its result type: `(…): Type => …`"));
-                    joined = Ty::ERROR;
-                }
-            }
-        }
+        let mut joined = self.join_all(&found).unwrap_or_else(|clash| {
+            let (a, b) = (self.show_ty(clash.joined), self.show_ty(clash.ty));
+            let message = format!("the results of this closure have no common type: `{a}` and `{b}`");
+            self.report(Diagnostic::new(Code::TypeMismatch, clash.span, message).hint("write its result type: `(…): Type => …`"));
+            Ty::ERROR
+        });
         match joined {
             Ty::NEVER => joined = Ty::UNIT,
             Ty::NULL => {

@@ -73,6 +73,13 @@ pub enum Ret {
     None,
 }
 
+/// A type that has none in common with those before it.
+struct Clash {
+    joined: Ty,
+    ty: Ty,
+    span: Span,
+}
+
 /// A loop that is open.
 pub struct Loop {
     /// States at its `break`s.
@@ -274,6 +281,33 @@ impl<'c, 'a> Body<'c, 'a> {
             return None;
         };
         Some(if x.is_some() || y.is_some() { self.types.nullable(wider) } else { wider })
+    }
+
+    /// The type to which all are assignable, where it is one of them (or its nullable), in whatever order they come.
+    fn join_all(&mut self, items: &[(Ty, Span)]) -> Result<Ty, Clash> {
+        // What is undecided takes the type of the others, and not that of whichever comes next to it.
+        let (open, mut items): (Vec<_>, Vec<_>) = items.iter().partition(|item| {
+            let inner = self.non_null(item.0).unwrap_or(item.0);
+            self.bare_infer(inner).is_some()
+        });
+        items.extend(open);
+        let before = self.infer.snapshot();
+        if let Ok(joined) = self.join_onto(Ty::NEVER, &items) {
+            return Ok(joined);
+        }
+        // Two that clash may both be below a later one, which then prevails over all that follow.
+        self.infer.undo_to(before);
+        let widest = items.iter().fold(Ty::NEVER, |widest, &(ty, _)| self.join_types(widest, ty).unwrap_or(ty));
+        self.infer.undo_to(before);
+        if let Ok(joined) = self.join_onto(widest, &items) {
+            return Ok(joined);
+        }
+        self.infer.undo_to(before);
+        self.join_onto(Ty::NEVER, &items)
+    }
+
+    fn join_onto(&mut self, start: Ty, items: &[(Ty, Span)]) -> Result<Ty, Clash> {
+        items.iter().try_fold(start, |joined, &(ty, span)| self.join_types(joined, ty).ok_or(Clash { joined, ty, span }))
     }
 
     fn join_states(&mut self, a: State, b: State) -> State {
