@@ -45,9 +45,8 @@ pub fn int(text: &str) -> Result<IntValue, LiteralError> {
         return Err(bad_digit(text, offset + bad, radix));
     }
     check_underscores(text, digits, offset)?;
-    if radix == 10 && bytes.len() > 1 && bytes[0] == b'0' {
-        let hint = "leave the zero out; hexadecimal numbers begin with `0x`, binary ones with `0b`";
-        return Err(LiteralError::new(Code::BadNumber, 0..1, "a decimal number does not begin with 0", hint));
+    if radix == 10 {
+        check_first_digit(text)?;
     }
     let mut value: u64 = 0;
     for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
@@ -98,6 +97,15 @@ fn check_underscores(text: &str, digits: &str, offset: usize) -> Result<(), Lite
     Ok(())
 }
 
+/// `digits` are what a decimal number begins with.
+fn check_first_digit(digits: &str) -> Result<(), LiteralError> {
+    if digits.len() == 1 || !digits.starts_with('0') {
+        return Ok(());
+    }
+    let hint = "leave the zero out; hexadecimal numbers begin with `0x`, binary ones with `0b`";
+    Err(LiteralError::new(Code::BadNumber, 0..1, "a decimal number does not begin with 0", hint))
+}
+
 /// Value of a literal with a point or an exponent.
 pub fn float(text: &str) -> Result<f64, LiteralError> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -116,6 +124,7 @@ pub fn float(text: &str) -> Result<f64, LiteralError> {
         }
         check_underscores(&text[..offset + digits.len()], digits, offset)?;
     }
+    check_first_digit(mantissa.split('.').next().unwrap_or(mantissa))?;
     let plain = text.replace('_', "");
     match plain.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
