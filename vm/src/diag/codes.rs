@@ -114,6 +114,7 @@ codes! {
     ConflictingDefaults = "E0411", "two interfaces with different defaults for one method";
     GenericMethod = "E0412", "a method with type parameters that is abstract or overridden";
     AbstractSuper = "E0413", "a `super` call of an abstract method";
+    UselessDefault = "E0414", "a default in an interface for a method that every class has";
 
     // Flow, mutability, match.
     AssignImmutable = "E0501", "an assignment to something that cannot change";

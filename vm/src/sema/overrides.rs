@@ -103,6 +103,9 @@ impl<'a> Checker<'a> {
         if !has_body && !decl.type_params.is_empty() {
             self.error(Code::GenericMethod, decl.name.span, format!("`{name}` has type parameters of its own and cannot be abstract"));
         }
+        if is_interface && has_body && self.useless_default(decl, name) {
+            return;
+        }
         let inherited = self.inherited(class, name);
         if inherited.is_empty() {
             if let Some(span) = decl.modifiers.is_override
@@ -118,6 +121,17 @@ impl<'a> Checker<'a> {
         for found in inherited {
             self.check_override(class, fun, decl, &found);
         }
+    }
+
+    /// Reports an interface's default for a method of `Object`: what a class inherits goes before defaults, and every class inherits those.
+    fn useless_default(&mut self, decl: &'a FunDecl, name: &str) -> bool {
+        let object = self.known.object;
+        let Some(&member) = self.class(object).members.get(name) else { return false };
+        let message = format!("no object would have this default: every class has a method `{name}`, that of `Object` if no other");
+        let problem = Diagnostic::new(Code::UselessDefault, decl.name.span, message);
+        let problem = problem.secondary(self.member_span(object, member), "declared here");
+        self.report(problem.hint(format!("override `{name}` in the classes, or in a base class that they share")));
+        true
     }
 
     fn check_override(&mut self, class: ClassId, fun: FunId, decl: &'a FunDecl, found: &Found) {
