@@ -21,7 +21,14 @@ impl<'a> Body<'_, 'a> {
             let after = std::mem::take(&mut self.state);
             self.state = self.join_states(after_then, after);
             let kind = ExprKind::If { cond: Box::new(cond.expr), then: drop_value(then.block), els: None };
-            if !matches!(want, Want::Unused | Want::Type(Ty::UNIT)) && then.ty != Ty::NEVER && self.shallow(then.ty) != Ty::UNIT {
+            let gives_nothing = matches!(self.shallow(then.ty), Ty::UNIT | Ty::NEVER);
+            let used = match want {
+                Want::Unused => false,
+                // A closure's result that nothing has decided may be none.
+                Want::Type(to) => self.shallow(to) != Ty::UNIT && !(gives_nothing && self.bare_infer(to).is_some()),
+                Want::Any => true,
+            };
+            if used {
                 let problem = Diagnostic::new(Code::NoElse, span, "an `if` whose value is used needs an `else`");
                 self.report(problem.hint("add `else { … }`"));
                 return super::error_expr(span);
