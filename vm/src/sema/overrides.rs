@@ -82,7 +82,11 @@ impl<'a> Checker<'a> {
             let (first, owner) = (self.member_span(found.class, found.member), &self.class(found.class).name.text);
             let problem = Diagnostic::new(Code::FieldOverride, span, format!("`{name}` is already a member of `{owner}`"))
                 .secondary(first, "declared here");
-            self.report(problem.hint("fields are not overridden: choose another name"));
+            let in_header = matches!(self.class(class).source, ClassSource::Class(decl) if decl.params.iter().any(|p| p.name.span == span));
+            self.report(problem.hint(match found.member {
+                Member::Field(_) if in_header => "without `let` or `var` it is only a parameter, to be handed to the base class",
+                _ => "fields are not overridden: choose another name",
+            }));
         }
     }
 

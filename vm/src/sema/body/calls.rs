@@ -272,7 +272,9 @@ impl<'a> Body<'_, 'a> {
             let what = if name.is_empty() { "this function".to_string() } else { format!("`{name}`") };
             let message = format!("{what} takes {}, not {}", count(params.len(), "argument"), site.args.len());
             let problem = Diagnostic::new(Code::ArgumentCount, site.span, message);
-            self.report(problem.secondary(declared, "declared here"));
+            let empty_line = name == "println" && site.args.is_empty();
+            let hint = empty_line.then(|| "an empty line is `println(\"\")`".to_string());
+            self.report(problem.secondary(declared, "declared here").maybe_hint(hint));
             self.check_args_anyway(site);
             params.iter().chain([&ret]).for_each(|&ty| self.relate().give_up(ty));
             return Vec::new();

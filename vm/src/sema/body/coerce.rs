@@ -235,7 +235,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Whether a value of type `from` may turn out to be a `to` (neither is nullable).
-    fn can_be(&mut self, from: Ty, to: Ty) -> bool {
+    pub fn can_be(&mut self, from: Ty, to: Ty) -> bool {
         if from == to || self.types.has_error(from) || self.types.has_error(to) || from == Ty::NEVER {
             return true;
         }

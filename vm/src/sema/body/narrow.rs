@@ -3,8 +3,10 @@
 //! A `let`, a parameter, or a `var` that no closure assigns is narrowed; in a closure only where nothing assigns it after the closure is made.
 
 use super::{Body, VarKind, Want, expr};
+use crate::diag::{Code, Diagnostic};
 use crate::sema::flow::{State, VarId};
 use crate::sema::hir::{self, ExprKind};
+use crate::sema::show::article;
 use crate::sema::types::{Ty, TyKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, UnaryOp};
@@ -228,8 +230,14 @@ impl<'a> Body<'_, 'a> {
 
     /// `x is T`: the test, and the type that is known where it succeeds.
     fn type_test(&mut self, value: &'a ast::Expr, written: &'a ast::TypeExpr, negated: bool, span: Span) -> (hir::Expr, Option<Ty>) {
-        let value = self.expr(value, Want::Any);
         let target = self.ck.resolve_type(&self.ty_scope, written);
+        if matches!(value.kind, ast::ExprKind::Unary { op: UnaryOp::Not, .. }) && !self.can_be(Ty::BOOL, target) {
+            let message =
+                format!("`!` binds tighter than `is`, and a `Bool` is never {a_target}", a_target = article(&self.show_ty(target)));
+            self.report(Diagnostic::new(Code::ImpossibleCast, span, message).hint("write `x !is T`, or `!(x is T)`"));
+            return (expr(ExprKind::Bool(true), Ty::BOOL, span), None);
+        }
+        let value = self.expr(value, Want::Any);
         if target == Ty::ERROR || self.shallow(value.ty) == Ty::ERROR {
             return (expr(ExprKind::Bool(true), Ty::BOOL, span), None);
         }

@@ -78,6 +78,9 @@ impl<'a> Body<'_, 'a> {
                 Some(format!("comparisons bind tighter: write `(a {symbol} b) == c`"))
             }
             _ if op == BinaryOp::Add && (l == str || r == str) => Some("put the other value into the text: `\"…${value}…\"`".to_string()),
+            (a, b) if op == BinaryOp::Mul && ((a, b) == (str, Ty::INT) || (a, b) == (Ty::INT, str)) => {
+                Some("text is repeated by a method: `text.repeat(n)`".to_string())
+            }
             _ if l == r && l == str => Some("of the operators `Str` has `+` and the comparisons".to_string()),
             (Ty::BOOL, Ty::BOOL) if matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge) => None,
             _ if l == r && matches!(self.kind_of(l), TyKind::Param(_) | TyKind::Class(..)) => {

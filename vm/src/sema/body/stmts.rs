@@ -449,7 +449,9 @@ impl<'a> Body<'_, 'a> {
         }
         let (shown, str) = (self.show_ty(ty), self.str_ty());
         let problem = Diagnostic::new(Code::NotIterable, source.span, format!("`for` cannot walk {a_shown}", a_shown = article(&shown)));
+        let is_map = matches!(self.kind_of(ty), TyKind::Class(c, _) if self.class(c).library && &*self.class(c).name.text == "Map");
         let hint = match ty {
+            _ if is_map => Some("walk its `entries()`, each a `Pair` with `first` and `second`, its `keys()` or its `values()`"),
             Ty::INT => Some("to count, write a range: `0..<n`"),
             t if t == str => Some("walk its `toBytes()` or its `codePoints()`"),
             t if self.non_null(t).is_some() => Some(self.null_test_hint(source)),

@@ -10,9 +10,11 @@ use super::{PResult, Parser};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::*;
-use crate::syntax::token::TokenKind;
+use crate::syntax::token::{Token, TokenKind};
 
 const TERNARY: &str = "write `if condition { a } else { b }`, which is an expression; for a null, `x ?: b`";
+
+const MATCH: &str = "write `match x { 1 => a; 2, 3 => b; else => c }`";
 
 const COALESCE: &str = "write `x ?: b` for `b` where `x` is null";
 
@@ -210,7 +212,23 @@ impl Parser<'_> {
 
     // Statements.
 
+    /// Behind `when (x)` or `when`, at what goes on as if that were a `match`.
+    fn foreign_match(&self) -> Option<Diagnostic> {
+        let is_word = |t: &Token| t.kind == TokenKind::Name && matches!(self.text_of(t.span), "switch" | "when");
+        let at = self.tokens[..self.pos].iter().rposition(|t| t.newline || is_word(t)).filter(|&at| is_word(&self.tokens[at]))?;
+        let alone = at + 1 == self.pos;
+        let goes_on = match self.cur.kind {
+            TokenKind::LBrace => alone || self.tokens[self.pos - 1].kind == TokenKind::RParen,
+            kind => alone && begins_operand(kind),
+        };
+        let span = self.tokens[at].span;
+        goes_on.then(|| Diagnostic::new(Code::ForeignSyntax, span, format!("there is no `{}`", self.text_of(span))).hint(MATCH))
+    }
+
     pub(super) fn expected_end_diag(&self, message: String) -> Diagnostic {
+        if let Some(d) = self.foreign_match() {
+            return d;
+        }
         match self.cur.kind {
             TokenKind::RParen | TokenKind::RBracket => self
                 .diag(Code::UnexpectedClose, format!("this {} closes nothing", self.found()))
@@ -228,7 +246,7 @@ impl Parser<'_> {
         }
         let first = self.tokens[start];
         let word = if first.kind == Name { self.text_of(first.span) } else { "" };
-        if let Some(d) = self.foreign_operator() {
+        if let Some(d) = self.foreign_operator().or_else(|| self.foreign_match()) {
             return d;
         }
         let d = self.expected_end_diag(format!("expected the end of the statement, found {}", self.found()));
@@ -238,10 +256,6 @@ impl Parser<'_> {
         match self.cur.kind {
             Question => self.question_mark(),
             Bang if self.pos == start + 1 && self.nth_kind(1) == LParen => d.hint(format!("a call has no `!`: `{word}(…)`")),
-            LBrace if matches!(word, "switch" | "when") => {
-                Diagnostic::new(Code::ForeignSyntax, first.span, format!("there is no `{word}`"))
-                    .hint("write `match x { 1 => a; 2, 3 => b; else => c }`")
-            }
             LBrace if matches!(word, "foreach" | "unless" | "until" | "loop" | "repeat" | "forever" | "elif" | "elsif" | "elseif") => {
                 self.unknown_word(first.span, word)
             }
@@ -298,7 +312,7 @@ impl Parser<'_> {
             ("foreach", TokenKind::LParen | TokenKind::Name) => self.unknown_word(self.cur.span, word),
             ("unless" | "until" | "raise", kind) if begins_operand(kind) => self.unknown_word(self.cur.span, word),
             ("switch" | "when", kind) if begins_operand(kind) || kind == TokenKind::LBrace => {
-                self.foreign(format!("there is no `{word}`"), "write `match x { 1 => a; 2, 3 => b; else => c }`")
+                self.foreign(format!("there is no `{word}`"), MATCH)
             }
             (_, TokenKind::Name) if is_fun_word(word) => {
                 self.foreign_fun();
@@ -325,6 +339,20 @@ impl Parser<'_> {
     fn local_declaration_of_function(&mut self) -> PResult<StmtKind> {
         let lo = self.cur.span.lo;
         self.nested(|p| p.function(Modifiers::default(), lo, Place::File))?;
+        Ok(StmtKind::Error)
+    }
+
+    /// `for (k, v) in m` and `for k, v in m`
+    #[inline(never)]
+    pub(super) fn for_of_pairs(&mut self) -> PResult<StmtKind> {
+        let d = self.diag(Code::BadFor, "a loop has one variable").hint(
+            "of a map write `for e in m.entries() { … }`, with `e.first` and `e.second`; of a list `for i in 0..<xs.size() { … }`, with `xs[i]`",
+        );
+        self.report(d);
+        while !self.cur.newline && !matches!(self.cur.kind, TokenKind::Eof | TokenKind::LBrace | TokenKind::RBrace) {
+            self.bump();
+        }
+        self.block()?;
         Ok(StmtKind::Error)
     }
 
@@ -422,7 +450,7 @@ impl Parser<'_> {
     }
 
     /// At `val x =`, `const x:` and their like.
-    fn at_let_word(&self) -> bool {
+    pub(super) fn at_let_word(&self) -> bool {
         let is_word = self.cur_name().is_some_and(is_let_word);
         is_word && self.next_on_line(TokenKind::Name) && !matches!(self.nth_kind(2), TokenKind::Name | TokenKind::LParen | TokenKind::Lt)
     }

@@ -530,7 +530,11 @@ impl Parser<'_> {
         if self.at(TokenKind::Fun) || self.foreign_fun() {
             return self.function(modifiers, lo, place);
         }
-        Err(self.member_expected("an interface holds `fun` declarations only"))
+        let is_field = self.at(TokenKind::Let) || self.at(TokenKind::Var) || self.at_let_word();
+        Err(self.member_expected(match is_field {
+            true => "an interface has no fields: declare a function, `fun name(): Type`",
+            false => "an interface holds `fun` declarations only",
+        }))
     }
 
     #[inline(never)]

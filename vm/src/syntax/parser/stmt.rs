@@ -230,6 +230,10 @@ impl Parser<'_> {
     #[inline(never)]
     fn for_loop(&mut self) -> PResult<StmtKind> {
         self.bump();
+        let parens = (0..2).take_while(|&n| self.nth_kind(n) == TokenKind::LParen).count();
+        if self.nth_kind(parens) == TokenKind::Name && self.nth_kind(parens + 1) == TokenKind::Comma {
+            return self.for_of_pairs();
+        }
         if self.at(TokenKind::LParen) {
             return self.foreign_for();
         }
@@ -243,12 +247,8 @@ impl Parser<'_> {
         }
         let var = self.name("a variable")?;
         if !self.at(TokenKind::In) {
-            let hint = match self.cur.kind {
-                TokenKind::Comma => "a loop has one variable; count with `for i in 0..<n`",
-                _ => "write `for x in xs { … }` or `for i in 0..<n { … }`",
-            };
-            let d = self.diag(Code::BadFor, format!("expected `in`, found {}", self.found())).hint(hint);
-            self.report(d);
+            let d = self.diag(Code::BadFor, format!("expected `in`, found {}", self.found()));
+            self.report(d.hint("write `for x in xs { … }` or `for i in 0..<n { … }`"));
             if !matches!(self.cur_name(), Some("of")) {
                 return Err(Abort);
             }
