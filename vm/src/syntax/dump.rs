@@ -137,7 +137,7 @@ impl Dump<'_> {
         match &s.kind {
             StmtKind::Var(v) => self.var(v),
             StmtKind::Assign { target, op, value, .. } => {
-                let op = op.map_or("", op_text);
+                let op = op.map_or("", BinaryOp::symbol);
                 self.node(s.span, format_args!("assign {op}="), |d| {
                     d.expr(target);
                     d.expr(value);
@@ -189,7 +189,7 @@ impl Dump<'_> {
             }
             ExprKind::Index { object, index } => self.pair(span, "index", object, index),
             ExprKind::Unary { op, operand, .. } => self.node(span, format_args!("{}", unary_text(*op)), |d| d.expr(operand)),
-            ExprKind::Binary { op, left, right, .. } => self.pair(span, op_text(*op), left, right),
+            ExprKind::Binary { op, left, right, .. } => self.pair(span, op.symbol(), left, right),
             ExprKind::Range { start, end, inclusive } => self.pair(span, range_text(*inclusive), start, end),
             ExprKind::Cast { value, ty, safe } => {
                 self.node(span, format_args!("as{} {}", if *safe { "?" } else { "" }, ty_text(ty)), |d| d.expr(value));
@@ -334,33 +334,5 @@ fn unary_text(op: UnaryOp) -> &'static str {
         UnaryOp::Not => "!",
         UnaryOp::BitNot => "~",
         UnaryOp::NonNull => "!!",
-    }
-}
-
-/// As written in the source.
-pub fn op_text(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::UShr => ">>>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::RefEq => "===",
-        BinaryOp::RefNe => "!==",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::Elvis => "?:",
     }
 }

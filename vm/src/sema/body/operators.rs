@@ -63,7 +63,7 @@ impl<'a> Body<'_, 'a> {
 
     fn bad_operands(&mut self, op: BinaryOp, op_span: Span, left: &hir::Expr, right: &hir::Expr, l: Ty, r: Ty) {
         let str = self.str_ty();
-        let symbol = symbol(op);
+        let symbol = op.symbol();
         for (side, ty) in [(left, l), (right, r)] {
             if self.non_null(ty).is_some() || ty == Ty::NULL || ty == Ty::UNIT || self.bare_infer(ty).is_some() {
                 return self.bad_operand(symbol, op_span, &[side]);
@@ -118,7 +118,7 @@ impl<'a> Body<'_, 'a> {
         let identity = matches!(op, BinaryOp::RefEq | BinaryOp::RefNe);
         let null_left = matches!(left.kind, ast::ExprKind::Null);
         if null_left || matches!(right.kind, ast::ExprKind::Null) {
-            return self.compare_with_null(if null_left { right } else { left }, symbol(op), negated, span);
+            return self.compare_with_null(if null_left { right } else { left }, op.symbol(), negated, span);
         }
         let left = self.expr(left, Want::Any);
         let right = self.expr(right, Want::Any);
@@ -139,7 +139,7 @@ impl<'a> Body<'_, 'a> {
             let problem = Diagnostic::new(
                 Code::BadOperand,
                 op_span,
-                format!("`{}` compares references, and {a_shown} is not surely one", symbol(op), a_shown = article(&shown)),
+                format!("`{}` compares references, and {a_shown} is not surely one", op.symbol(), a_shown = article(&shown)),
             );
             self.report(problem.hint("compare with `==`"));
         }
@@ -181,7 +181,7 @@ impl<'a> Body<'_, 'a> {
             (_, Ty::INT) => character_hint(left),
             _ => None,
         };
-        let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{}` on `{a}` and `{b}`: they can never be equal", symbol(op)));
+        let problem = Diagnostic::new(Code::BadOperand, op_span, format!("`{}` on `{a}` and `{b}`: they can never be equal", op.symbol()));
         self.report(problem.secondary(left.span, article(&a)).secondary(right.span, article(&b)).maybe_hint(hint));
     }
 }
@@ -233,31 +233,4 @@ fn binary_op(op: BinaryOp) -> Option<hir::BinaryOp> {
         BinaryOp::Ge => hir::BinaryOp::Ge,
         BinaryOp::And | BinaryOp::Or | BinaryOp::Eq | BinaryOp::Ne | BinaryOp::RefEq | BinaryOp::RefNe | BinaryOp::Elvis => return None,
     })
-}
-
-fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::UShr => ">>>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::RefEq => "===",
-        BinaryOp::RefNe => "!==",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::Elvis => "?:",
-    }
 }
