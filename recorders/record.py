@@ -138,9 +138,10 @@ class Trace:
         """In a forked child: the file is the parent's, and so is what it has not written yet, which would be at the end."""
         self.lock = threading.Lock()
         self.is_closed = True
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, self.out.fileno())
-        os.close(null)
+        if not self.out.closed:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.out.fileno(), inheritable=False)
+            os.close(null)
         sys.setprofile(None)
         threading.setprofile(None)
 

@@ -176,7 +176,6 @@ fn python_blocks_are_cut() {
     assert_eq!(calls(&trace, main, "many.py").matches(')').count(), 1 + 40_000, "the module and each call of once");
 }
 
-/// What goes wrong in a program is said as without the recorder, and what was recorded until then is there.
 /// What the parent had not written yet is not the child's to write.
 #[test]
 fn python_programs_that_fork_are_recorded_without_their_children() {
@@ -190,6 +189,7 @@ fn python_programs_that_fork_are_recorded_without_their_children() {
     assert_eq!(calls(&trace, &trace.threads[ThreadId::from_u32(0)], ""), "<module>:0(f:3 f:6)");
 }
 
+/// What goes wrong in a program is said as without the recorder, and what was recorded until then is there.
 #[test]
 fn python_programs_that_fail_are_recorded() {
     if is_missing("python3") {

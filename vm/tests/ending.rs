@@ -238,6 +238,23 @@ fn a_full_disk_is_an_error_that_can_be_caught() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "cannot write to the standard output: No space left on device\n");
 }
 
+/// With whatever else ends the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_at_the_end() {
+    let path = std::env::temp_dir().join(format!("vm-ending-{}-told.lang", std::process::id()));
+    for (end, told) in
+        [("", ""), ("throw StateError(\"end\")", "StateError: end"), ("let m = Mutex()\n    lock m { m.wait() }", "no thread can go on")]
+    {
+        std::fs::write(&path, format!("fun main() {{\n    print(\"text\")\n    {end}\n}}\n")).unwrap();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = vm().arg("run").arg(&path).stdout(full).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains(told) && errors.contains("cannot write to the standard output: No space left"), "{errors}");
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+    }
+}
+
 #[test]
 fn input_is_read_line_by_line() {
     let program = "fun main() {\n    print(\"name? \")\n    let name = readLine()\n    println(\"hello ${name}\")\n    println(\"${readLine()}\")\n}\n";

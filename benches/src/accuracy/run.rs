@@ -28,7 +28,7 @@ pub struct Subject {
 /// How good a profile is and what it cost, in percent.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Accuracy {
-    /// Modelled, of the time of the run.
+    /// Modelled, of the time that threads have lived.
     pub cost: f64,
     /// Degree of overlap.
     pub dcg: f64,

@@ -58,6 +58,7 @@ fn fits(args: &DumpArgs) -> Result<(), String> {
     if args.profile_in.is_some() && !args.opt.asks_profile() {
         return Err("--profile-in goes with --inline dynamic, weak-static, cost-benefit and context: nothing else asks a profile".into());
     }
+    text::check_apart([("--plan-out", args.opt.plan_out.as_deref()), ("--profile-in", args.profile_in.as_deref())])?;
     args.opt.check(&args.file, args.profile_in.as_deref())
 }
 

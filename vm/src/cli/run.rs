@@ -142,17 +142,23 @@ impl From<String> for Refused {
     }
 }
 
+/// A profile or a plan may take the place of the one that was read.
+fn check_files(args: &RunArgs) -> Result<(), String> {
+    let stats = ("--stats-out", args.stats_out.as_deref());
+    let profiles = [("--profile-in", args.live.profile_in.as_deref()), ("--profile-out", args.live.profile_out.as_deref())];
+    #[cfg(feature = "native")]
+    let plans = [("--plan-in", args.opt.plan_in.as_deref()), ("--plan-out", args.opt.plan_out.as_deref())];
+    #[cfg(not(feature = "native"))]
+    let plans = [("--plan-in", None); 2];
+    profiles.iter().flat_map(|&profile| plans.map(|plan| [stats, profile, plan])).try_for_each(text::check_apart)
+}
+
 /// Compiles and runs a program.
 pub fn execute(args: &RunArgs, shown: Shown, top: usize) -> Result<Finished, Refused> {
     let counting = args.live.counting(args.tier)?;
     check_seed(args)?;
     args.stats_out.as_deref().map_or(Ok(()), text::check_folder)?;
-    text::check_apart([
-        ("--stats-out", args.stats_out.as_deref()),
-        ("--profile-out", args.live.profile_out.as_deref()),
-        #[cfg(feature = "native")]
-        ("--plan-out", args.opt.plan_out.as_deref()),
-    ])?;
+    check_files(args)?;
     #[cfg(feature = "native")]
     check_opt(args)?;
     #[cfg(feature = "native")]

@@ -51,9 +51,10 @@ pub fn check_sources<'a>(outputs: impl IntoIterator<Item = &'a Path>, map: &Sour
         .map_or(Ok(()), |path| Err(format!("{} is a source of the program, which would be replaced: choose another file", path.display())))
 }
 
-/// What is written takes the place of nothing else that the command names. In: files with the flags that name them.
+/// No two of these are one file, which would be written twice, or before it is read: files with the flags that name them. Devices are any number of files.
 pub fn check_apart<const N: usize>(files: [(&str, Option<&Path>); N]) -> Result<(), String> {
-    let named: Vec<(&str, &Path)> = files.iter().filter_map(|&(flag, path)| Some((flag, path?))).collect();
+    let named: Vec<(&str, &Path)> =
+        files.iter().filter_map(|&(flag, path)| Some((flag, path?))).filter(|(_, path)| path.is_file() || !path.exists()).collect();
     for (at, (flag, path)) in named.iter().enumerate() {
         if let Some((other, _)) = named[..at].iter().find(|(_, other)| is_same(other, path)) {
             return Err(format!("{other} and {flag} name one file, {}: choose another for one of them", path.display()));
@@ -62,9 +63,13 @@ pub fn check_apart<const N: usize>(files: [(&str, Option<&Path>); N]) -> Result<
     Ok(())
 }
 
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether both are one file, be it there or not.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let real = |path: &Path| path.canonicalize().ok().or_else(|| Some(folder(path).canonicalize().ok()?.join(path.file_name()?)));
     real(a).is_some_and(|a| real(b) == Some(a))
 }
 
@@ -72,4 +77,24 @@ fn is_same(a: &Path, b: &Path) -> bool {
 pub fn show(errors: &Diagnostics, map: &SourceMap) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     complain(&errors.render(map, colour));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_apart_whatever_they_are_called() {
+        let folder = std::env::temp_dir().join(format!("vm-apart-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        let apart = |a: &Path, b: &Path| check_apart([("--a", Some(a)), ("--none", None), ("--b", Some(b))]).is_ok();
+        let file = folder.join("file");
+        for is_there in [false, true] {
+            assert!(!apart(&file, &folder.join("sub/../file")), "{is_there}");
+            assert!(apart(&file, &folder.join("other")) && apart(&file, &folder.join("sub/file")), "{is_there}");
+            std::fs::write(&file, "").unwrap();
+        }
+        assert!(apart(Path::new("/dev/null"), Path::new("/dev/null")));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

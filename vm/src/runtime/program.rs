@@ -303,16 +303,21 @@ impl Runtime {
 
     /// Ends the program with this status, unless it has ended already. Output is written first.
     pub(super) fn finish(&self, status: ExitStatus) {
-        let status = match self.writers.close() {
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => super::output::CLOSED,
-            Err(e) if status.end != End::Panic => {
-                let cause = super::output::cause(&e);
-                self.writers.error_now(&format!("error: cannot write to the standard output: {cause}\n"));
-                ExitStatus { code: status.code.max(1), end: End::OutputFailed }
-            }
-            _ => status,
-        };
-        self.end_with(status);
+        let written = self.writers.close();
+        self.end_with(written.map_or_else(|e| self.unwritten(&e, status), |()| status));
+    }
+
+    /// How a program ends, with this status otherwise, whose output cannot be written; prints that.
+    pub(super) fn unwritten(&self, error: &std::io::Error, status: ExitStatus) -> ExitStatus {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return super::output::CLOSED;
+        }
+        if status.end == End::Panic {
+            return status;
+        }
+        let cause = super::output::cause(error);
+        self.writers.error_now(&format!("error: cannot write to the standard output: {cause}\n"));
+        ExitStatus { code: status.code.max(1), end: End::OutputFailed }
     }
 
     pub(super) fn end_with(&self, status: ExitStatus) {
@@ -337,8 +342,9 @@ impl Runtime {
 
     /// Ends the program where no thread can go on. The caller is not Running.
     pub(super) fn end_deadlock(&self, deadlock: &Deadlock) {
-        report::deadlock(deadlock);
-        self.finish(ExitStatus { code: 1, end: End::Deadlock });
+        let status = ExitStatus { code: 1, end: End::Deadlock };
+        let written = self.writers.error(&report::deadlock(deadlock));
+        self.finish(written.map_or_else(|e| self.unwritten(&e, status), |()| status));
         self.world.close();
     }
 
@@ -400,10 +406,7 @@ impl Runtime {
     }
 
     fn stop<R>(&self, thread: &Thread, f: impl FnOnce(&[*const Thread]) -> R) -> Option<R> {
-        let result = self.world.stop(thread, |threads| thread.aside(|| f(threads)));
-        #[cfg(feature = "native")]
-        thread.keep_adapting();
-        result
+        self.world.stop(thread, |threads| thread.aside(|| f(threads)))
     }
 }
 

@@ -4,7 +4,7 @@ use super::program::{End, ExitStatus};
 use super::safepoint::Deadlock;
 use super::thread::{Ref, Thread, ThreadId};
 use super::trace::{self, Frame};
-use super::{output, view};
+use super::view;
 use std::fmt::Write;
 
 /// Prints the report of an error; `thread` makes it, `of` ended by it (`None`: the main thread).
@@ -12,8 +12,7 @@ pub fn uncaught(thread: &Thread, of: Option<ThreadId>, error: Ref) {
     let text = text(thread, of, error);
     let result = thread.blocked(|| thread.runtime.writers.error(&text));
     if let Err(e) = result {
-        let status =
-            if e.kind() == std::io::ErrorKind::BrokenPipe { output::CLOSED } else { ExitStatus { code: 1, end: End::OutputFailed } };
+        let status = thread.runtime.unwritten(&e, ExitStatus { code: 1, end: End::Uncaught });
         thread.runtime.finish_from(thread, status);
     }
 }
@@ -29,24 +28,20 @@ pub fn unjoined(thread: &Thread) -> bool {
     any
 }
 
-/// Prints where each thread waits for another, none of which goes on.
-pub fn deadlock(deadlock: &Deadlock) {
+/// Where each thread waits for another, none of which goes on, and what ended others.
+pub fn deadlock(deadlock: &Deadlock) -> String {
     /// More of them would say the same.
     const SHOWN: usize = 8;
-    let Some(any) = deadlock.threads().next() else { return };
-    let threads = &any.runtime.threads;
     let mut report = String::new();
-    while let Some((id, error)) = threads.next_unseen() {
+    let Some(any) = deadlock.threads().next() else { return report };
+    while let Some((id, error)) = any.runtime.threads.next_unseen() {
         report += &text(any, Some(id), error);
     }
+    report += "error: deadlock: no thread can go on\n";
     // The main one may have come to its end, and wait for the others.
     let traces = deadlock.threads().map(|thread| (thread.id, trace::current(thread)));
     let mut traces: Vec<(ThreadId, Vec<Frame>)> = traces.filter(|(_, frames)| !frames.is_empty()).collect();
     traces.sort_by_key(|(id, _)| id.0);
-    report += &match traces.len() {
-        1 => "error: deadlock: the only thread that is left waits for another\n".to_owned(),
-        count => format!("error: deadlock: all {count} threads wait for each other\n"),
-    };
     for (id, frames) in traces.iter().take(SHOWN) {
         report += &if id.0 == 0 { "main waits\n".to_owned() } else { format!("thread {} waits\n", id.0) };
         report += &trace::text(any, frames);
@@ -54,8 +49,7 @@ pub fn deadlock(deadlock: &Deadlock) {
     if traces.len() > SHOWN {
         report += &format!("… and {} more\n", traces.len() - SHOWN);
     }
-    // Where that fails there is nobody to tell.
-    _ = any.runtime.writers.error(&report);
+    report
 }
 
 fn text(thread: &Thread, of: Option<ThreadId>, error: Ref) -> String {

@@ -1,7 +1,7 @@
 //! Stopping the world: every program thread is Running, Blocked or at a safepoint, and a collection runs only when none is Running.
 //!
 //! In: state changes of threads, requests to stop, ticks of the timer. Out: exclusive access to all threads' data and the heap for the requester.
-//! Invariants: a thread that is not Running touches neither heap nor its own roots; a Blocked thread becomes Running only while no stop is in force; states and the count of running threads
+//! Invariants: a thread that is not Running touches neither heap nor its own roots; a Blocked thread becomes Running only while no stop is in force; states and the list of running threads
 //! change under one lock, each change asserted, and there it is seen where no thread can go on. A stop is asked for by poisoning every thread's limits and yield flag, which their next yield point notices.
 
 use super::metrics::Metrics;

@@ -223,6 +223,8 @@ fn spawn(name: String, stack: u64, thread: Box<Thread>, body: Body) -> Result<()
     }
 }
 
+const BUG: ExitStatus = ExitStatus { code: 101, end: End::Panic };
+
 fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     thread.set_stack_limit(stack_end(stack) + tuning::STACK_SLACK as u64);
     let runtime = thread.runtime.clone();
@@ -235,7 +237,7 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&runtime, &thread)));
     let Ok(status) = result else {
         // A bug. The message has been printed; what this thread held may be broken, so nothing of the program goes on. The thread's data stays, for it is still registered.
-        runtime.end_with(ExitStatus { code: 101, end: End::Panic });
+        runtime.end_with(BUG);
         runtime.world.close();
         std::mem::forget(thread);
         return;
@@ -250,7 +252,10 @@ fn run_thread(thread: Box<Thread>, stack: usize, body: Body) {
     // If that is much, a thread that has more to remember sees to it.
     _ = runtime.heap.remember_all(remembered);
     if let Some(deadlock) = runtime.world.unregister(&thread) {
-        runtime.end_deadlock(&deadlock);
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runtime.end_deadlock(&deadlock)));
+        if told.is_err() {
+            runtime.end_with(BUG);
+        }
     }
     // Once the program has ended no thread becomes Running again, so the main one leaves first, or it would keep the runtime for ever.
     if let Some(status) = status {

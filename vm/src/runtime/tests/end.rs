@@ -76,13 +76,18 @@ fn who_meets_no_yield_point_is_told_of_when_the_program_has_ended() {
     let (told, is_over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
     let (seen, over) = (told.clone(), is_over.clone());
     run(move |t| {
-        let over = over.clone();
+        let (over, runs) = (over.clone(), Arc::new(AtomicBool::new(false)));
+        let begun = runs.clone();
         spawn(t, move |_| {
+            runs.store(true, Relaxed);
             while !over.load(Relaxed) {
                 std::hint::spin_loop();
             }
             Ok(0)
         })?;
+        while !begun.load(Relaxed) {
+            poll(t);
+        }
         let (runtime, seen) = (t.runtime.clone(), seen.clone());
         std::thread::spawn(move || {
             runtime.world.close();

@@ -50,7 +50,7 @@ impl Thread {
         self.counts_calls.get() && windows.is_some_and(|windows| !windows.gap().is_none())
     }
 
-    /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and after it was unpoisoned.
+    /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and at each of them.
     pub fn keep_adapting(&self) {
         if self.runtime.options.adaptive.as_ref().is_some_and(|adaptive| adaptive.is_forced()) {
             self.poison();

@@ -331,7 +331,10 @@ impl<'a> Body<'_, 'a> {
                 types.push((ty, arg.span));
             }
             // Types without a join: the first decides, and the others are reported.
-            let joined = self.join_all(&types).unwrap_or_else(|clash| clash.joined);
+            let joined = match self.join_all(&types) {
+                Ok(joined) => joined,
+                Err(_) => types.iter().fold(Ty::NEVER, |joined, &(ty, _)| self.join_types(joined, ty).unwrap_or(joined)),
+            };
             if !matches!(joined, Ty::NEVER | Ty::NULL) {
                 self.relate().unify(inner, joined);
             }

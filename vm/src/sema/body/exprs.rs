@@ -452,7 +452,8 @@ impl<'a> Body<'_, 'a> {
             (Ret::Known(ty), Some(e)) => {
                 self.frame().ret = Ret::Known(ty);
                 if self.shallow(ty) == Ty::UNIT {
-                    let value = self.expr(e, Want::Any);
+                    let gives_nothing = matches!(e.kind, ast::ExprKind::If { els: None, .. });
+                    let value = self.expr(e, if gives_nothing { Want::Type(Ty::UNIT) } else { Want::Any });
                     if !matches!(self.shallow(value.ty), Ty::UNIT | Ty::NEVER | Ty::ERROR) {
                         let problem =
                             Diagnostic::new(Code::NoReturnValue, e.span, "this function gives no value, and so takes none from `return`");

@@ -231,7 +231,8 @@ impl<'a> Body<'_, 'a> {
     /// `x is T`: the test, and the type that is known where it succeeds.
     fn type_test(&mut self, value: &'a ast::Expr, written: &'a ast::TypeExpr, negated: bool, span: Span) -> (hir::Expr, Option<Ty>) {
         let target = self.ck.resolve_type(&self.ty_scope, written);
-        if matches!(value.kind, ast::ExprKind::Unary { op: UnaryOp::Not, .. }) && !self.can_be(Ty::BOOL, target) {
+        let inner = self.non_null(target).unwrap_or(target);
+        if matches!(value.kind, ast::ExprKind::Unary { op: UnaryOp::Not, .. }) && !self.can_be(Ty::BOOL, inner) {
             let message =
                 format!("`!` binds tighter than `is`, and a `Bool` is never {a_target}", a_target = article(&self.show_ty(target)));
             self.report(Diagnostic::new(Code::ImpossibleCast, span, message).hint("write `x !is T`, or `!(x is T)`"));

@@ -6,7 +6,7 @@
 use super::expr::starts_expr;
 use super::item::Place;
 use super::words::*;
-use super::{PResult, Parser};
+use super::{Abort, PResult, Parser};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::*;
@@ -218,7 +218,7 @@ impl Parser<'_> {
         let at = self.tokens[..self.pos].iter().rposition(|t| t.newline || is_word(t)).filter(|&at| is_word(&self.tokens[at]))?;
         let alone = at + 1 == self.pos;
         let goes_on = match self.cur.kind {
-            TokenKind::LBrace => alone || self.tokens[self.pos - 1].kind == TokenKind::RParen,
+            TokenKind::LBrace => alone || is_in_parentheses(&self.tokens[at + 1..self.pos]),
             kind => alone && begins_operand(kind),
         };
         let span = self.tokens[at].span;
@@ -349,7 +349,13 @@ impl Parser<'_> {
             "of a map write `for e in m.entries() { … }`, with `e.first` and `e.second`; of a list `for i in 0..<xs.size() { … }`, with `xs[i]`",
         );
         self.report(d);
-        while !self.cur.newline && !matches!(self.cur.kind, TokenKind::Eof | TokenKind::LBrace | TokenKind::RBrace) {
+        let mut depth = 0;
+        while depth > 0 || self.cur.kind != TokenKind::LBrace {
+            let is_over = depth == 0 && self.cur.newline;
+            depth += nesting(self.cur.kind);
+            if is_over || depth < 0 || self.cur.kind == TokenKind::Eof {
+                return Err(Abort);
+            }
             self.bump();
         }
         self.block()?;
@@ -614,6 +620,25 @@ impl Parser<'_> {
 }
 
 /// Begins an expression, and cannot go on with one behind a name.
+fn nesting(kind: TokenKind) -> i32 {
+    use TokenKind::*;
+    match kind {
+        LParen | LBracket | LBrace => 1,
+        RParen | RBracket | RBrace => -1,
+        _ => 0,
+    }
+}
+
+/// Whether the first of these closes with the last.
+fn is_in_parentheses(tokens: &[Token]) -> bool {
+    let depth = tokens.iter().scan(0, |depth, token| {
+        *depth += nesting(token.kind);
+        Some(*depth)
+    });
+    tokens.first().is_some_and(|first| first.kind == TokenKind::LParen)
+        && depth.into_iter().position(|depth| depth == 0) == Some(tokens.len() - 1)
+}
+
 fn begins_operand(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(kind, Name | This | Super | True | False | Null | Int | Float | Char | StrStart)
