@@ -12,6 +12,7 @@ use crate::kinds::kinds;
 use crate::memory::memory;
 use crate::nulls::nulls;
 use crate::objects::objects;
+use crate::picks::picks;
 use crate::promises::promises;
 use crate::scope::{Scope, Var};
 use crate::templates::{EXTRAS, PRELUDE};
@@ -66,6 +67,7 @@ const PARTS: &[Part] = &[
     (20, "nulls", nulls),
     (20, "carried", carried),
     (20, "kinds", kinds),
+    (20, "picks", picks),
 ];
 
 impl<'a> Generator<'a> {
