@@ -7,6 +7,7 @@ use crate::choosing::choosing;
 use crate::classes::{ClassInfo, InterfaceInfo};
 use crate::floats::floats;
 use crate::ints::ints;
+use crate::items::items;
 use crate::kernels::kernels;
 use crate::kinds::kinds;
 use crate::memory::memory;
@@ -68,6 +69,7 @@ const PARTS: &[Part] = &[
     (20, "carried", carried),
     (20, "kinds", kinds),
     (20, "picks", picks),
+    (20, "items", items),
 ];
 
 impl<'a> Generator<'a> {
