@@ -5,6 +5,7 @@ use crate::carried::carried;
 use crate::choices::Choices;
 use crate::choosing::choosing;
 use crate::classes::{ClassInfo, InterfaceInfo};
+use crate::crowds::crowds;
 use crate::floats::floats;
 use crate::ints::ints;
 use crate::items::items;
@@ -70,6 +71,7 @@ const PARTS: &[Part] = &[
     (20, "kinds", kinds),
     (20, "picks", picks),
     (20, "items", items),
+    (15, "crowds", crowds),
 ];
 
 impl<'a> Generator<'a> {
