@@ -57,7 +57,7 @@ fn function(p: &mut Part<'_, '_>, name: &str) {
 }
 
 fn statement(p: &mut Part<'_, '_>, sight: &mut Sight) {
-    match p.choices.below(if sight.depth < 3 { 20 } else { 11 }) {
+    match p.choices.below(if sight.depth < 3 { 22 } else { 11 }) {
         0 | 1 => picked(p, sight),
         2..8 => element(p, sight),
         8 => array(p, sight),
@@ -82,6 +82,7 @@ fn statement(p: &mut Part<'_, '_>, sight: &mut Sight) {
         13 => assigned(p, sight),
         14 | 15 => carried(p, sight),
         16 => down(p, sight),
+        17 | 18 => of_known_length(p, sight),
         _ => looped(p, sight),
     }
 }
@@ -272,6 +273,41 @@ fn down(p: &mut Part<'_, '_>, sight: &Sight) {
         let (one, other, third) = (1 + p.choices.below(3), 1 + p.choices.below(3), 1 + p.choices.below(3));
         p.line(format!("{k} = match {k} & 3 {{ 0 => {k} - {one}; 1 => {k} - {other}; 2 => {k} - 1; else => {k} - {third} }}"));
     });
+}
+
+/// An array whose length is known, and a choice of which one arm at most is out of it: if that one is forgotten, all seems well.
+fn of_known_length(p: &mut Part<'_, '_>, sight: &Sight) {
+    let (t, k, length, (of, most)) = (p.fresh("t"), p.fresh("k"), 4 + p.choices.below(5), subject(p, sight));
+    let items: Vec<String> = (0..length).map(|n| format!("x + {n}")).collect();
+    let made = if p.choices.chance(50) { format!("Array<Int>({length}, x)") } else { format!("[{}]", items.join(", ")) };
+    p.line(format!("let {t} = {made}"));
+    let mut arms = patterns(p, most);
+    arms.push("else".into());
+    let bad = p.choices.below(arms.len() * 2);
+    let arms: Vec<String> = arms.iter().enumerate().map(|(at, arm)| format!("{arm} => {}", known(p, &t, length, at == bad))).collect();
+    let choice = format!("match {of} {{ {} }}", arms.join("; "));
+    let used = |p: &mut Part<'_, '_>| {
+        p.line(format!("let {k} = {choice}"));
+        let line = p.pick(&["s = s * 31 + #[@]", "#[@] += s & 7", "s ^= #[@] + #[@ & 3]", "#[@] = x; s += #[0]"]);
+        line.replace('#', &t).replace('@', &k).split("; ").for_each(|line| p.line(line));
+    };
+    if p.choices.chance(50) {
+        p.two_blocks("try {", used, "catch (e: BoundsError) {", |p| p.line(format!("s = s * 31 + e.message.length + {t}[1]")));
+    } else {
+        let cond = cond(p, sight);
+        p.block(format!("if {cond} {{"), used);
+    }
+    p.line(format!("s += {t}[{t}.length - 1]"));
+}
+
+/// An index of an array of known length, or one out of it.
+fn known(p: &mut Part<'_, '_>, t: &str, length: usize, is_bad: bool) -> String {
+    match p.choices.below(6) {
+        _ if is_bad => p.pick(&["#.length", "-1", "x", "(x & 15)", "(s & 15) - 1", "100"]).replace('#', t),
+        0 => p.pick(&["(x & 3)", "(n & 3)", "(s & 3)"]).into(),
+        1 => p.pick(&["#.length - 1", "#.length - 2", "min<Int>(x & 7, #.length - 1)"]).replace('#', t),
+        _ => p.choices.below(length).to_string(),
+    }
 }
 
 fn looped(p: &mut Part<'_, '_>, sight: &Sight) {
