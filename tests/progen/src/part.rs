@@ -28,6 +28,11 @@ impl<'a, 'b> Part<'a, 'b> {
         self.out.push_str(text);
     }
 
+    /// Whether this stands in what was written.
+    pub fn has(&self, text: &str) -> bool {
+        self.out.contains(text)
+    }
+
     pub fn line(&mut self, text: impl AsRef<str>) {
         self.out.push_str(&"    ".repeat(self.indent));
         self.out.push_str(text.as_ref());

@@ -19,6 +19,7 @@ use crate::promises::promises;
 use crate::scope::{Scope, Var};
 use crate::templates::{EXTRAS, PRELUDE};
 use crate::texts::texts;
+use crate::threads::threads;
 use crate::ty::{Ty, array, fun, list, opt};
 
 /// A function that may be called from later ones.
@@ -72,6 +73,7 @@ const PARTS: &[Part] = &[
     (20, "picks", picks),
     (20, "items", items),
     (15, "crowds", crowds),
+    (15, "threads", threads),
 ];
 
 impl<'a> Generator<'a> {
