@@ -7,6 +7,7 @@ use crate::choosing::choosing;
 use crate::classes::{ClassInfo, InterfaceInfo};
 use crate::crowds::crowds;
 use crate::floats::floats;
+use crate::huge::huge;
 use crate::ints::ints;
 use crate::items::items;
 use crate::kernels::kernels;
@@ -74,6 +75,7 @@ const PARTS: &[Part] = &[
     (20, "items", items),
     (15, "crowds", crowds),
     (15, "threads", threads),
+    (3, "huge", huge),
 ];
 
 impl<'a> Generator<'a> {
