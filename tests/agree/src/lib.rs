@@ -178,7 +178,7 @@ fn profiled(_: u64) -> Vec<(Tier, u32)> {
 const OVERFLOW: &str = "StackOverflowError";
 
 /// Threads of the program wait for each other, and look whether it is time as often as it takes: then calls are counted, but not compared.
-const WAITS: &[&str] = &["awaitTurn(", "takeTurn(", ".wait()"];
+const WAITS: &[&str] = &["awaitTurn(", "takeTurn(", "spinUntil(", ".wait()"];
 
 /// Two passes to switch off, so that consecutive numbers cover all of them.
 pub fn passes_of(number: u64) -> Vec<Pass> {

@@ -44,7 +44,7 @@ fun heavy(n: Int, most: Int): Int {
 ";
 
 /// What waits, and where it is used.
-const WAITING: &[(&str, &str)] = &[("awaitTurn", AWAIT), ("takeTurn", TAKE), ("Slot", SLOT), ("Ring", RING)];
+const WAITING: &[(&str, &str)] = &[("awaitTurn", AWAIT), ("takeTurn", TAKE), ("spinUntil", SPIN), ("Slot", SLOT), ("Ring", RING)];
 
 const AWAIT: &str = "
 /// Until it is this thread's turn: the other one may have to run first, perhaps on the same processor.
@@ -65,6 +65,13 @@ fun takeTurn(turn: AtomicInt, me: Int) {
         looks += 1
         if looks % 500 == 0 { sleep(1) }
     }
+}
+";
+
+const SPIN: &str = "
+/// Looks at nothing else, and lets nobody else run.
+fun spinUntil(turn: AtomicInt, me: Int) {
+    while turn.get() != me { }
 }
 ";
 
@@ -190,33 +197,51 @@ fn both(p: &mut Part<'_, '_>, name: &str, other: &str, own: &str) {
 
 /// One after the other: what stands between a thread's turn and the next is as if there were one thread.
 fn turns(p: &mut Part<'_, '_>, name: &str) {
-    let (take, most) = (p.pick(&["awaitTurn(d.turn, me)", "takeTurn(d.turn, me)"]), rounds(p));
+    let (take, most) = match p.choices.below(5) {
+        0 | 1 => ("takeTurn(d.turn, me)", rounds(p)),
+        2 => ("spinUntil(d.turn, me)", "4"),
+        _ => ("awaitTurn(d.turn, me)", rounds(p)),
+    };
     p.function(format!("fun {name}Work(d: Desk, me: Int, x: Int): Int {{"), |p| {
         p.line("var s = me");
-        before(p);
+        turn(p, take, |p| p.some(3, known));
         p.block(format!("for i in 0..<{most} {{"), |p| {
-            p.line(take);
-            p.two_blocks("try {", |p| p.some(5, |p| work(p, 0)), "catch (e: AppError) {", |p| p.line("s = s * 31 + e.code"));
-            after(p);
-            p.line("d.turn.set(1 - me)");
+            turn(p, take, |p| {
+                p.two_blocks("try {", |p| p.some(5, |p| work(p, 0)), "catch (e: AppError) {", |p| p.line("s = s * 31 + e.code"));
+                p.some(2, after);
+            });
+            // Again at once: what this turn has read or written is something else in the next one.
+            if p.choices.chance(50) {
+                turn(p, take, |p| p.some(3, known));
+            }
         });
         p.line("return s");
     });
     both(p, name, &format!("{name}Work(d, 1, x)"), &format!("{name}Work(d, 0, x)"));
 }
 
-/// What is known before the loop, of places that the other thread writes later.
-fn before(p: &mut Part<'_, '_>) {
-    if p.choices.chance(40) {
-        p.line("let cells = d.cells");
-        p.line("let parcels = d.parcels");
-        p.line("s += cells.length + parcels.length");
-    }
+fn turn(p: &mut Part<'_, '_>, take: &str, body: impl FnOnce(&mut Part<'_, '_>)) {
+    p.line(take);
+    body(p);
+    p.line("d.turn.set(1 - me)");
+}
+
+/// Reads a place that turns write.
+fn known(p: &mut Part<'_, '_>) {
+    let value = p.pick(&["d.n", "d.n", "d.f.toInt()", "d.cells[0]", "d.added", "d.on.toInt()", "(d.last?.n ?: 8)", "d.count.get()"]);
+    p.line(format!("s = s * 31 + {value}"));
 }
 
 /// The last that a thread does in its turn.
 fn after(p: &mut Part<'_, '_>) {
-    let line = p.pick(&["d.n += i", "s = s * 31 + d.n", "d.last = Parcel(i, d.last?.next)", "d.cells[i % 5] += s & 7", "d.f += 0.25"]);
+    let line = p.pick(&[
+        "d.n += i",
+        "d.n = d.n + s & 4095",
+        "s = s * 31 + d.n",
+        "d.last = Parcel(i, d.last?.next)",
+        "d.cells[i % 5] += s & 7",
+        "d.f += 0.25",
+    ]);
     p.line(line);
 }
 
