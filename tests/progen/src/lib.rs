@@ -112,6 +112,12 @@ mod tests {
             "other!!.n",
             "lastKnown()",
             "exchanged(tree",
+            "else => throw AppError(",
+            ", brittle(",
+            "is Crowd1",
+            "awaitTurn(d",
+            "q.put(p)",
+            "fun huge0",
         ];
         let missing: Vec<_> = constructs.iter().filter(|c| !all.contains(**c)).collect();
         assert!(missing.is_empty(), "{missing:?}");
