@@ -60,7 +60,7 @@ pub fn huge(choices: &mut Choices<'_>, name: &str) -> String {
         p.line("var s = 1");
         let section = |p: &mut Part<'_, '_>| (*p.choices.pick(SECTIONS))(p);
         section(p);
-        p.some(3, section);
+        p.some(2, section);
         p.line("return s * 31 + w.sum() + v.sum() + (keptWide?.sum() ?: 3)");
     });
     part.driver(name, |p| {
@@ -162,7 +162,7 @@ fn stores(p: &mut Part<'_, '_>) {
 
 /// More loops than are unrolled or made in two versions, with calls and errors between.
 fn loops(p: &mut Part<'_, '_>) {
-    for n in 0..between(p, 50, 90) {
+    for n in 0..between(p, 24, 44) {
         let i = p.fresh("i");
         let to = p.pick(&["x", "6", "a.length", "3", "(x & 3) + 9", "(w.n1 & 7)"]);
         let line = p.pick(&[
@@ -328,7 +328,7 @@ fn literal(p: &mut Part<'_, '_>) {
     p.line(format!("s = s * 31 + {t}[{}] + {t}[x] + {t}.length + {t}[s & 1015]", count - 1));
 }
 
-/// Statements of all kinds, many.
+/// Statements of all kinds, many. (Loops are few in such a function: each is compiled with all that follows it where running code is left.)
 fn mixed(p: &mut Part<'_, '_>) {
     for n in 0..between(p, 150, 400) {
         let line = p.pick(&[
@@ -338,7 +338,7 @@ fn mixed(p: &mut Part<'_, '_>) {
             "if s > # { v.n1 += 1 } else { w.n3 ^= s }",
             "s += small(v.n2)",
             "s ^= noted(#)",
-            "for q# in 0..<3 { s = s * 3 + a[q#] }",
+            "s = s * 3 + a[(s + #) & 15]",
             "if x == # { return s }",
             "s += [x, s, #][x % 3]",
             "if w === v { s += 3 }",
