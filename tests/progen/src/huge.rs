@@ -103,10 +103,11 @@ fn locals(p: &mut Part<'_, '_>) {
 
 /// More places than loads are followed of, the last of which are written through another name.
 fn places(p: &mut Part<'_, '_>) {
-    let (count, name) = (between(p, 66, 80), p.fresh("w"));
+    let (count, name) = (between(p, 68, 80), p.fresh("w"));
     for n in 0..count {
         p.line(format!("let {name}x{n} = Wide(x + {n})"));
-        if p.choices.chance(40) {
+        // Most are known to others: those that are not are no objects in the end.
+        if p.choices.chance(97) {
             p.line(format!("s += keep({name}x{n})"));
         }
     }
@@ -128,19 +129,34 @@ fn places(p: &mut Part<'_, '_>) {
     (0..count).for_each(|n| p.line(format!("s = s * 31 + {name}x{n}.sum()")));
 }
 
-/// A loop with more writes than are compared with its loads; the last one is to what was loaded first.
+/// What is read first in a loop, and what writes it last.
+const READ_AND_WRITTEN: &[(&str, &str)] = &[
+    ("w.n0", "w.n0 += 1"),
+    ("w.n0", "v.n0 = x + 5"),
+    ("v.n3", "v.n3 = s & 255"),
+    ("a[0]", "a[0] += 3"),
+    ("w.f.toInt()", "w.f += 1.5"),
+    ("hugeLog", "s += noted(x)"),
+    ("(w.o?.n0 ?: 3)", "w.o = v"),
+];
+
+/// A loop with more writes, all to other places, than are compared with its loads; the last one is to what was loaded first.
 fn writes(p: &mut Part<'_, '_>) {
-    let (count, i) = (between(p, 258, 300), p.fresh("i"));
-    let kept = p.pick(&["w.n0", "v.n3", "a[0]", "w.f.toInt()", "hugeLog"]);
+    let (count, i, t) = (between(p, 258, 300), p.fresh("i"), p.fresh("t"));
+    let &(read, write) = p.choices.pick(READ_AND_WRITTEN);
+    p.line(format!("let {t} = Array<Int>({count}, x)"));
     p.block(format!("for {i} in 0..<4 {{"), |p| {
-        p.line(format!("s = s * 31 + {kept} + a.length"));
+        p.line(format!("s = s * 31 + {read} + a.length"));
         for n in 0..count {
-            let line = p.pick(&["w.n1 = s", "w.n2 = #", "v.n1 += #", "v.n2 = x", "a[#] = s & 7", "w.n4 ^= #", "v.n5 = s ^ #"]);
-            p.line(line.replace('#', &(n % 15 + 1).to_string()));
+            p.line(format!("{t}[{n}] = s ^ {n}"));
+            if p.choices.chance(5) {
+                let line = p.pick(&["w.n1 = s", "w.n2 = #", "v.n1 += #", "a[#] = s & 7", "v.n5 = s ^ #"]);
+                p.line(line.replace('#', &(n % 15 + 1).to_string()));
+            }
         }
-        let last = p.pick(&["w.n0 += 1", "v.n3 = s & 255", "a[0] += 3", "w.f += 1.5", "s += noted(x)", "v.n0 = x"]);
-        p.line(last);
+        p.line(write);
     });
+    p.line(format!("for n{i} in {t} {{ s = s * 31 + n{i} }}"));
 }
 
 /// More stores in a row than are kept in mind, with loads of the first ones before those are overwritten.
