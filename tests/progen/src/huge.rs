@@ -356,15 +356,16 @@ fn mixed(p: &mut Part<'_, '_>) {
             "s ^= noted(#)",
             "s = s * 3 + a[(s + #) & 15]",
             "if x == # { return s }",
-            "s += [x, s, #][x % 3]",
+            "s += [x, s, #][x & 1]",
             "if w === v { s += 3 }",
             "w.f = v.f + 0.25",
             "keptWide = if s > 0 { w } else { null }",
             "try { s += fussy(s & 127) } catch (e#: AppError) { s = s * 31 + e#.code }",
             "s = s * 31 + (keptWide?.n0 ?: #)",
-            "let q# = Wide(x); q#.n1 = s & 63; s += q#.sum()",
+            "let % = Wide(x); %.n1 = s & 63; s += %.sum()",
         ]);
-        for line in line.replace('#', &(n + 7).to_string()).split("; ") {
+        let name = p.fresh("q");
+        for line in line.replace('#', &(n + 7).to_string()).replace('%', &name).split("; ") {
             p.line(line);
         }
     }
