@@ -407,11 +407,20 @@ impl Oracle for StaticOracle {
 
 impl StaticOracle {
     fn allows_recursion(&self, facts: &CallSiteFacts<'_>) -> bool {
+        self.recursion_beyond(facts).is_none()
+    }
+
+    /// The first limit that a recursive call is above, if there is one.
+    fn recursion_beyond(&self, facts: &CallSiteFacts<'_>) -> Option<Comparison> {
         let RecursionLimits { levels, size, root_size } = self.recursion;
-        facts.root == facts.callee
-            && facts.recursion <= levels
-            && facts.callee_size <= size
-            && facts.root_size.saturating_add(facts.callee_size) <= root_size
+        let levels = if facts.root == facts.callee { levels } else { 0 };
+        let limits = [
+            (Quantity::Recursion, facts.recursion, levels),
+            (Quantity::CalleeSize, facts.callee_size, size),
+            (Quantity::RootSize, facts.root_size.saturating_add(facts.callee_size), root_size),
+        ];
+        let (quantity, value, limit) = limits.into_iter().find(|(_, value, limit)| value > limit)?;
+        Some(Comparison { quantity, value: value.into(), threshold: limit.into() })
     }
 }
 

@@ -115,7 +115,7 @@ impl Policy for CostBenefit {
             return full.map_or(by_benefit(verdict, price), |full| Judgement { verdict, ..full });
         }
         if benefit < self.worth {
-            return by_benefit(Verdict::Call(Refused::NotWorth), self.worth);
+            return by_benefit(Verdict::Call(Refused::NotWorth), price);
         }
         if let Some(full) = full {
             return full;

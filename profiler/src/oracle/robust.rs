@@ -5,6 +5,7 @@
 
 use super::policy::Policy;
 use super::{CallSiteFacts, Seen, Verdict};
+use crate::estimate::share;
 use crate::samplers::Random;
 
 /// Where a decision flips.
@@ -48,13 +49,15 @@ pub fn stability(policy: &dyn Policy, facts: &CallSiteFacts<'_>, seen: &Seen, re
     }
     let (own, site, all) = (seen.samples?, seen.site_samples?, seen.total_samples?);
     let verdict = policy.judge(facts, seen).verdict.is_inlined();
-    if own == 0 {
+    if seen.weight <= 0.0 {
         let most = seen.with_share((UNSEEN_AT_MOST / all as f64).min(1.0));
         return (policy.judge(facts, &most).verdict.is_inlined() == verdict).then_some(1.0);
     }
+    // Of a copy's part of the samples there may be less than one.
+    let own_samples = (own as f64).max(share(seen.weight, seen.total) * all as f64);
     let independent = match seen.error {
-        Some(error) if error.is_finite() => (seen.weight / error).powi(2).min(own as f64),
-        _ => own as f64,
+        Some(error) if error.is_finite() => (seen.weight / error).powi(2).min(own_samples),
+        _ => own_samples,
     };
     let (at_site, elsewhere) = (site.saturating_sub(own) as f64, all.saturating_sub(site) as f64);
     let (site_weight, rest) = ((seen.site_weight - seen.weight).max(0.0), (seen.total - seen.site_weight).max(0.0));

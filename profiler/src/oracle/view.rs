@@ -16,7 +16,7 @@ use crate::matching::{Mapping, Names};
 use crate::profile::{DcgEdge, Label, Meta, Profile};
 use crate::program::Program;
 use crate::tuning;
-use contexts::ContextIndex;
+use contexts::{ContextIndex, InContexts};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
@@ -54,14 +54,15 @@ impl Calls {
         self.weight > 0.0 && (self.error == Some(0.0) || self.samples.is_none_or(|known| known >= samples) && independent >= samples as f64)
     }
 
-    /// The part of an edge's calls that was made in a context: which of the edge's samples that were, is chance.
-    fn part(self, weight: f64) -> Calls {
+    /// The part of an edge's calls that was made in a context. Its error is at least that of its part of the edge's, and of which samples those were by chance, as if they were independent; samples of one burst are not, which the errors of
+    /// contexts tell.
+    fn part(self, InContexts { weight, variance }: InContexts) -> Calls {
         let part = share(weight, self.weight).clamp(0.0, 1.0);
         let error = match (self.error, self.samples) {
             (Some(0.0), _) => Some(0.0),
             (Some(error), Some(samples)) if samples > 0 => {
                 let chance = self.weight * (part * (1.0 - part) / samples as f64).sqrt();
-                Some((part * error).hypot(chance))
+                Some((part * error).hypot(chance).max(variance.sqrt()))
             }
             _ => None,
         };
@@ -248,16 +249,16 @@ impl ProfileView {
         let caller = self.callers[site].expand()?;
         let levels = contexts.levels(site, chain);
         let entries = contexts.levels(last, outer);
-        let entries = entries.iter().find(|(callee, _)| *callee == caller).map(|(_, weights)| weights.as_slice());
+        let entries = entries.iter().find(|(callee, _)| *callee == caller).map(|(_, levels)| levels.as_slice());
         let entered = |context: usize| {
-            let weight = entries.and_then(|weights| weights.get(context - 1)).copied().unwrap_or(0.0);
-            self.edge(last, caller).part(weight)
+            let known = entries.and_then(|levels| levels.get(context - 1)).copied();
+            self.edge(last, caller).part(known.unwrap_or_default())
         };
         let at = |context: usize| {
-            let weights = levels.iter().filter_map(|(callee, weights)| Some((*callee, *weights.get(context)?)));
-            let receivers = weights.filter(|&(_, weight)| weight > 0.0);
+            let known = levels.iter().filter_map(|(callee, levels)| Some((*callee, *levels.get(context)?)));
+            let known = known.filter(|(_, calls)| calls.weight > 0.0);
             let mut receivers: Vec<Receiver> =
-                receivers.map(|(callee, weight)| Receiver { callee, calls: self.edge(site, callee).part(weight) }).collect();
+                known.map(|(callee, calls)| Receiver { callee, calls: self.edge(site, callee).part(calls) }).collect();
             sort(&mut receivers);
             Local { context, receivers, entered: entered(context) }
         };

@@ -1,7 +1,10 @@
 //! Decisions in context against decisions by edges.
 
 use super::support::{by_hand, compile, facts, func, inlined, site, view, worlds};
+use profiler::oracle::view::Weighting;
 use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Kind, Oracle, ProfileView, Refused, Verdict, VirtualCallFacts};
+use profiler::profile::Certainty::Sampled;
+use profiler::profile::{Meta, Profile, Seen};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -67,6 +70,24 @@ fn evidence_says_where_the_weight_is_from() {
     assert!((by_edges.weight - 20_000.0 / 3.0).abs() < 1e-9, "a third of the calls of `map`");
     assert_eq!((by_edges.site_share(), in_context.samples), (0.25, Some(2_000)));
     assert!(edges.evidence(&asked, Verdict::Call(Refused::Disabled)).is_none(), "somebody else's verdict");
+}
+
+/// All that was seen behind one call may be one burst's.
+#[test]
+fn errors_in_context_are_no_less_than_those_of_contexts() {
+    let (program, profile) = by_hand(&[0, 1, 1], 4, &[(&[0], 1, 100.0), (&[0, 1], 2, 1_000.0), (&[0, 2], 2, 1_000.0), (&[0, 1], 3, 500.0)]);
+    let error = |of: f64| {
+        let contexts = profile.contexts().expect("has some").clone();
+        let seen = contexts.nodes().map(|_| Seen { error: Some(of), share_error: None, samples: 10 }).collect();
+        let contexts = contexts.with_certainty(Sampled(seen)).expect("good errors");
+        let again = Profile::builder(Meta::default(), program.clone()).dcg(profile.dcg().to_vec()).contexts(contexts).build();
+        let seen = view(&again.expect("a good profile")).look(&[site(0)], site(1), func(2), Weighting::Contexts);
+        assert_eq!((seen.weight, seen.context), (1_000.0, 1));
+        seen.error.expect("known")
+    };
+    // Every tenth call was seen.
+    assert!((error(1.0) - 100.0).abs() < 1e-9, "{}", error(1.0));
+    assert_eq!(error(170.0), 170.0);
 }
 
 proptest! {

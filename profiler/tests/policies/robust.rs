@@ -141,6 +141,10 @@ fn stability_is_that_of_the_samples() {
     let bursts = of(72, Some(10.0 * 72.0 / 8f64.sqrt()));
     assert!((0.76..0.86).contains(&bursts), "{bursts}");
     assert_eq!(of(50, Some(0.0)), 1.0, "counted");
+    // A copy's part of them is less than one.
+    let (policy, facts, seen) = borderline(60);
+    let copy = Seen { samples: Some(0), error: Some(600.0), ..seen };
+    assert!(stability(&*policy, &facts, &copy, 2_000, 7).is_some_and(|part| (0.5..0.75).contains(&part)), "one independent: none in 37 %");
 }
 
 #[test]

@@ -7,14 +7,29 @@
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::Mapping;
-use crate::profile::{ContextId, Contexts, Label, Structure};
+use crate::profile::{Certainty, ContextId, Contexts, Label, Structure};
 use crate::program::Program;
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
+/// Calls in contexts that agree as far as they are told apart.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct InContexts {
+    pub weight: f64,
+    /// The sum of the squares of their standard errors: what the error's square is if they are independent. 0 where errors are unknown.
+    pub variance: f64,
+}
+
+impl std::ops::AddAssign for InContexts {
+    fn add_assign(&mut self, other: InContexts) {
+        self.weight += other.weight;
+        self.variance += other.variance;
+    }
+}
+
 /// Callees with their calls behind the innermost 0, 1, … calls of a chain; shorter where nothing is known of longer ones.
-pub type Levels = Vec<(FuncId, Vec<f64>)>;
+pub type Levels = Vec<(FuncId, Vec<InContexts>)>;
 
 #[derive(Clone, Debug)]
 struct Node {
@@ -22,14 +37,14 @@ struct Node {
     site: PackedOption<CallSiteId>,
     callee: PackedOption<FuncId>,
     parent: PackedOption<ContextId>,
-    weight: f64,
+    calls: InContexts,
 }
 
 /// Contexts that end with a call of one site and agree in the calls around it, as far as these are told apart.
 #[derive(Default, Debug)]
 struct Behind {
     /// Their calls by callee, in no order.
-    weights: Vec<(FuncId, f64)>,
+    calls: Vec<(FuncId, InContexts)>,
     /// Until they are divided: each by its outermost call that they agree in.
     undivided: Vec<Member>,
     /// By the next call outwards.
@@ -44,11 +59,11 @@ struct Member {
 
 impl Behind {
     fn push(&mut self, nodes: &PrimaryMap<ContextId, Node>, member: Member) {
-        let Node { callee, weight, .. } = nodes[member.context];
+        let Node { callee, calls, .. } = nodes[member.context];
         let Some(callee) = callee.expand() else { return };
-        match self.weights.iter_mut().find(|(known, _)| *known == callee) {
-            Some((_, sum)) => *sum += weight,
-            None => self.weights.push((callee, weight)),
+        match self.calls.iter_mut().find(|(known, _)| *known == callee) {
+            Some((_, sum)) => *sum += calls,
+            None => self.calls.push((callee, calls)),
         }
         self.undivided.push(member);
     }
@@ -83,12 +98,19 @@ impl ContextIndex {
     /// `None` where nodes are functions.
     pub fn new(contexts: &Contexts, program: &Program, mapping: &Mapping) -> Option<ContextIndex> {
         let mut nodes = PrimaryMap::with_capacity(contexts.len());
-        for (_, node) in contexts.nodes() {
+        // Where a node counts its children's calls too, errors are not those of its weight.
+        let seen = match contexts.certainty() {
+            Certainty::Sampled(seen) if !contexts.structure().is_reversed() => Some(seen),
+            _ => None,
+        };
+        for (id, node) in contexts.nodes() {
             let Label::Edge(edge) = node.label else { return None };
             let edge = program.edges()[edge];
             let site = edge.site.expand().and_then(|site| mapping.site(site));
             let callee = mapping.function(edge.callee).into();
-            nodes.push(Node { site: site.into(), callee, parent: node.parent, weight: node.weight });
+            let error = seen.and_then(|seen| seen[id].error).unwrap_or(0.0);
+            let calls = InContexts { weight: node.weight, variance: error * error };
+            nodes.push(Node { site: site.into(), callee, parent: node.parent, calls });
         }
         let links = if contexts.structure().is_reversed() { Links::to_callees(&nodes) } else { Links::to_callers(&nodes) };
         let reach = match contexts.structure() {
@@ -105,9 +127,9 @@ impl ContextIndex {
 
     pub fn levels(&self, site: CallSiteId, chain: &[CallSiteId]) -> Levels {
         let count = chain.len().min(self.reach) + 1;
-        let mut levels: FxHashMap<FuncId, Vec<f64>> = FxHashMap::default();
-        let mut add = |level: usize, callee, weight| {
-            levels.entry(callee).or_insert_with(|| vec![0.0; count])[level] += weight;
+        let mut levels: FxHashMap<FuncId, Vec<InContexts>> = FxHashMap::default();
+        let mut add = |level: usize, callee, calls| {
+            levels.entry(callee).or_insert_with(|| vec![InContexts::default(); count])[level] += calls;
         };
         match &self.links {
             Links::Callers(sites) => {
@@ -116,7 +138,7 @@ impl ContextIndex {
                 let mut at = sites.get_mut(&site);
                 for level in 0..count {
                     let Some(behind) = at else { break };
-                    behind.weights.iter().for_each(|&(callee, weight)| add(level, callee, weight));
+                    behind.calls.iter().for_each(|&(callee, calls)| add(level, callee, calls));
                     at = outwards.next().and_then(|&site| behind.next(&self.nodes, site));
                 }
             }
@@ -128,7 +150,7 @@ impl ContextIndex {
                         if let Some(&site) = site {
                             nodes = nodes.iter().flat_map(|&node| children.get(&(node, site)).into_iter().flatten()).copied().collect();
                         }
-                        add(level, callee, nodes.iter().map(|&node| self.nodes[node].weight).sum::<f64>());
+                        nodes.iter().for_each(|&node| add(level, callee, self.nodes[node].calls));
                     }
                 }
             }
@@ -142,7 +164,7 @@ impl ContextIndex {
 impl Links {
     fn to_callers(nodes: &PrimaryMap<ContextId, Node>) -> Links {
         let mut sites: FxHashMap<CallSiteId, Behind> = FxHashMap::default();
-        for (id, node) in nodes.iter().filter(|(_, node)| node.weight > 0.0) {
+        for (id, node) in nodes.iter().filter(|(_, node)| node.calls.weight > 0.0) {
             let Some(site) = node.site.expand() else { continue };
             sites.entry(site).or_default().push(nodes, Member { context: id, outermost: id });
         }
@@ -155,7 +177,7 @@ impl Links {
             let Some(site) = node.site.expand() else { continue };
             match node.parent.expand() {
                 Some(parent) => children.entry((parent, site)).or_default().push(id),
-                None if node.weight > 0.0 => roots.entry(site).or_default().push(id),
+                None if node.calls.weight > 0.0 => roots.entry(site).or_default().push(id),
                 None => {}
             }
         }

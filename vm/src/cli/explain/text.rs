@@ -107,10 +107,16 @@ fn weight_with(weight: f64, of: Option<f64>) -> String {
     format!("{} ± {}", short(weight), error(of))
 }
 
+/// In percent: no profile tells such a share from none.
+const NEVER: f64 = 1e-9;
+
 fn decided(evidence: &Evidence, inlined: bool) -> String {
     let Evidence { cost, quantity, value, threshold, flip, .. } = evidence;
     let flips = match flip {
         None => "no share of the calls would flip it".to_owned(),
+        Some(flip) if flip.share < NEVER => {
+            format!("would flip {}", if inlined { "if it were never seen" } else { "if it were seen at all" })
+        }
         Some(flip) => {
             let away = flip.errors.map_or(String::new(), |errors| format!(" ({} standard errors away)", short(errors)));
             let (share, way) = (short(flip.share), if inlined { "below" } else { "from" });

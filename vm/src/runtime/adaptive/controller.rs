@@ -290,10 +290,12 @@ impl Worker {
     fn look_again(&mut self, model: &mut Model) {
         let Some(Newer { oracle, ahead }) = self.policy.newer() else { return };
         for (job, version) in &self.made {
-            if job.entry != Entry::Start || !model.has_just_run(job.func) {
+            if job.entry != Entry::Start {
                 continue;
             }
-            let calls: f64 = version.asked.iter().map(|question| oracle.gain(question)).sum();
+            // What was found when it ran is worth nothing once it does not.
+            let asked = if model.has_just_run(job.func) { &version.asked[..] } else { &[] };
+            let calls: f64 = asked.iter().map(|question| oracle.gain(question)).sum();
             model.moved(job.func, calls * ahead * CALL_TIME as f64);
         }
     }

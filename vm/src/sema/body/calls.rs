@@ -66,7 +66,7 @@ impl<'a> Body<'_, 'a> {
             return self.call_super(object.span, name, site);
         }
         match self.namespace_member(object, name) {
-            Some(Some(value)) => return self.call_named_value(value, name, site),
+            Some(Some(value)) => return hir::Expr { at: name.span.lo, ..self.call_named_value(value, name, site) },
             Some(None) => return self.check_args_anyway(site),
             None => {}
         }
@@ -88,7 +88,7 @@ impl<'a> Body<'_, 'a> {
         let Some((receiver, found)) = self.member_of(receiver, name) else { return self.check_args_anyway(site) };
         if let Member::Field(_) = found.member {
             let callee = self.read_found(receiver, found, name, callee_span);
-            return self.call_value(callee, site);
+            return hir::Expr { at: name.span.lo, ..self.call_value(callee, site) };
         }
         self.call_found(receiver, found, name, Dispatch::Virtual, site)
     }
@@ -96,7 +96,7 @@ impl<'a> Body<'_, 'a> {
     fn call_found(&mut self, receiver: hir::Expr, found: Found, name: &'a Name, dispatch: Dispatch, site: CallSite<'a>) -> hir::Expr {
         let Member::Method(fun) = found.member else {
             let callee = self.read_found(receiver, found, name, name.span);
-            return self.call_value(callee, site);
+            return hir::Expr { at: name.span.lo, ..self.call_value(callee, site) };
         };
         let (type_args, own) = self.own_type_args(fun, Some(&found), site);
         let (params, ret) = self.ck.signature(fun, found.class, &found.args, &own);

@@ -132,7 +132,7 @@ function rowsOf(call) {
   const row = (name, value) => rows.push(element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)));
   const { evidence, benefit } = call;
   if (evidence !== null) {
-    const behind = evidence.context === 0 ? ", in any context" : `, behind ${evidence.context} call${evidence.context === 1 ? "" : "s"}`;
+    const behind = evidence.context === 0 ? "" : `, behind ${evidence.context} call${evidence.context === 1 ? "" : "s"}`;
     row("Weight here", `${withError(evidence.weight, evidence.error)} calls${behind}`);
     row("Share of all calls", `${withError(evidence.share, evidence.share_error)} %`);
     row("Edge, any context", `corrected ${withError(evidence.edge_weight, evidence.edge_error)} · raw ${evidence.edge_raw_weight === null ? "unknown" : short(evidence.edge_raw_weight)}`);
@@ -161,6 +161,7 @@ function rowsOf(call) {
 function flip(call) {
   const { flip } = call.evidence;
   if (flip === null) return "no share of the calls would flip it";
+  if (flip.share < 1e-9) return call.inlined ? "would flip if it were never seen" : "would flip if it were seen at all";
   const away = flip.errors === null ? "" : `, ${short(flip.errors)} standard errors away`;
   return `would flip ${call.inlined ? "below" : "from"} ${short(flip.share)} %${away}`;
 }
