@@ -1,4 +1,4 @@
-//! Functions beyond what passes look at: each of their limits (places that are followed, operations of a loop, versions, what lives at a poll, arms, fields, operands …) is exceeded, so that what they do of it in part, or not at all, is still right.
+//! Functions beyond what passes look at: each of their limits (places that are followed, operations of a loop, versions, what lives at a poll, arms, fields, operands …) is aimed at, so that what they do of it in part, or not at all, is still right.
 //!
 //! Out: one function of several hundred statements, a few sections of which each is long in its own way, and calls of it. What would be wrong if the rest behind a limit were forgotten stands at the section's end.
 
