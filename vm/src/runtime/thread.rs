@@ -12,7 +12,7 @@ use super::heap::object::*;
 #[cfg(feature = "native")]
 use super::profiling::thread::ThreadProfiler;
 use super::program::Runtime;
-use super::safepoint::StateCell;
+use super::safepoint::{StateCell, World};
 use super::timer::Tick;
 use super::{metrics, tuning};
 use jit::context::ThreadContext;
@@ -338,21 +338,22 @@ impl Thread {
 
     /// Runs `f`, which may take long and touches no object, while the thread counts as stopped.
     pub fn blocked<R>(&self, f: impl FnOnce() -> R) -> R {
-        let since = Instant::now();
-        self.runtime.world.enter_blocked(self);
-        let result = f();
-        self.runtime.world.leave_blocked(self);
-        self.stood_still(since.elapsed());
-        self.resumed();
-        result
+        self.stopped(|world| world.enter_blocked(self), f)
     }
 
-    /// Runs `f`, in which the thread waits until another one has said [`World::woken`](super::safepoint::World::woken). Never returns if no thread can go on.
+    /// Runs `f`, in which the thread waits until another one has said [`World::woken`]. Never returns if no thread can go on.
     pub fn waiting<R>(&self, f: impl FnOnce() -> R) -> R {
+        let enter = |world: &World| {
+            if let Some(deadlock) = world.enter_waiting(self) {
+                self.runtime.end_deadlock(&deadlock);
+            }
+        };
+        self.stopped(enter, f)
+    }
+
+    fn stopped<R>(&self, enter: impl FnOnce(&World), f: impl FnOnce() -> R) -> R {
         let since = Instant::now();
-        if let Some(deadlock) = self.runtime.world.enter_waiting(self) {
-            self.runtime.end_deadlock(&deadlock);
-        }
+        enter(&self.runtime.world);
         let result = f();
         self.runtime.world.leave_blocked(self);
         self.stood_still(since.elapsed());
