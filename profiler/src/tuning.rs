@@ -177,6 +177,8 @@ knobs! {
 
     /// Samples of a context from which its own distribution is used.
     INLINE_CONTEXT_SAMPLES: u64 = 20, "inline-context-samples", "samples", "ours: shares are then sure to a tenth";
+    /// The part of a site's calls whose contexts are known, from which contexts are asked of it.
+    INLINE_CONTEXTS_KNOWN: f64 = 0.9, "inline-contexts-known", "share of the site", "ours: what has no context, for a full structure, is then no more than what a receiver must have to count";
     /// Samples from which a profile is asked at all.
     INLINE_LEAST_SAMPLES: u64 = 1_000, "inline-least-samples", "samples", "ours: thirty bursts in windows, the first milliseconds of a program that calls much";
     /// Standard errors between a call's share and the one at which the decision flips, from which a function is compiled again for it.

@@ -92,6 +92,16 @@ fn tests_of_classes_that_fail_after_a_change_of_phase() {
     }
 }
 
+#[test]
+fn an_earlier_profile_of_few_samples_is_told() {
+    let folder = Folder::with_program("few", "fun twice(n: Int): Int = n * 2\nfun main() { for i in 0..<5 { println(\"${twice(i)}\") } }");
+    let plain = folder.run("--tier baseline --profile exhaustive --profile-out profile.json");
+    let (code, printed, errors) = folder.run("--inline context --profile-in profile.json");
+    assert_eq!((code, printed), (plain.0, plain.1), "{errors}");
+    assert!(errors.starts_with("warning: the earlier profile has ") && errors.contains(" and is asked from 1000 on"), "{errors}");
+    assert_eq!(folder.run("--tier opt --inline context --profile-in profile.json").2, "", "it decides there");
+}
+
 const THREADS: &str = "
 class Node(let next: Node?, let value: Int)
 interface Step { fun next(n: Int): Int }

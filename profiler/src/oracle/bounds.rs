@@ -23,6 +23,11 @@ impl Bounds {
         None
     }
 
+    /// No bound is broken, and the root has room.
+    pub fn allow(&self, facts: &CallSiteFacts<'_>) -> bool {
+        self.broken(facts).or_else(|| self.root_full(facts, Refused::RootTooLarge)).is_none()
+    }
+
     /// The root would grow beyond its limit.
     pub fn root_full(&self, facts: &CallSiteFacts<'_>, reason: Refused) -> Option<Judgement> {
         let value = f64::from(facts.root_size) + f64::from(facts.callee_size);

@@ -27,18 +27,23 @@ pub struct Fallback {
 impl Fallback {
     /// `None` if the policy asks no profile. Whether this one is asked at all is decided here. `time`: how long the program ran while its calls were made, where that is known.
     pub fn new(kind: Kind, profile: ProfileView, time: Option<Duration>) -> Option<Fallback> {
-        let Calls { weight, samples, .. } = profile.total();
-        let rate = time.map(|time| weight / time.as_secs_f64());
+        let rate = time.map(|time| profile.total().weight / time.as_secs_f64());
         let policy: Box<dyn Policy> = match kind {
             Kind::CostBenefit => Box::new(CostBenefit::beside_static(Weighting::Edges, rate)),
             Kind::Context => Box::new(CostBenefit::beside_static(Weighting::Contexts, rate)),
             _ => kind.policy()?,
         };
-        let knows_enough = weight > 0.0 && samples.is_none_or(|samples| samples >= tuning::INLINE_LEAST_SAMPLES);
+        let knows_enough = Fallback::would_ask(&profile);
         Some(Fallback { first: ProfileOracle::new(policy, Arc::new(profile)), otherwise: StaticOracle::default(), knows_enough })
     }
 
-    /// The profile has so many samples that it is asked.
+    /// A profile has so many samples that it is asked.
+    pub fn would_ask(profile: &ProfileView) -> bool {
+        let Calls { weight, samples, .. } = profile.total();
+        weight > 0.0 && samples.is_none_or(|samples| samples >= tuning::INLINE_LEAST_SAMPLES)
+    }
+
+    /// Its own profile has.
     pub fn knows_enough(&self) -> bool {
         self.knows_enough
     }
@@ -67,14 +72,17 @@ impl Fallback {
 
     /// Of a call that stayed one: inlining counts where it is sure, and that it is made at all where the code around it was made as if it were not.
     fn refused_now(&self, call: &RefusedCall) -> f64 {
-        let (seen, judgement) = self.first.judge(&call.facts());
+        let facts = call.facts();
+        let (seen, judgement) = self.first.judge(&facts);
         let is_sure = if judgement.verdict.is_inlined() {
-            let margin = flip_margin(self.first.policy(), &call.facts(), &seen);
+            let margin = flip_margin(self.first.policy(), &facts, &seen);
             margin.is_none_or(|margin| margin.errors.is_some_and(|errors| errors >= tuning::INLINE_SURE))
         } else {
             call.was_rare() && seen.error.is_some_and(|error| seen.weight > tuning::INLINE_SURE * error)
         };
-        if is_sure { seen.weight } else { 0.0 }
+        // What the policy went by may be the edge's, of all copies together.
+        let copy = || self.first.profile().look(facts.chain, facts.site, facts.callee, self.first.policy().weighting());
+        if is_sure { copy().weight } else { 0.0 }
     }
 
     fn tested_now(&self, call: &VirtualCallFacts<'_>, tested: &[FuncId]) -> f64 {

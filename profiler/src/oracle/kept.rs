@@ -1,10 +1,11 @@
 //! A policy for a function that has optimized code already: calls that came in there are calls no more, so a profile of that code shows the others, and makes them look like all there is.
 //!
-//! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again unless the root is full, and who was tested for still is.
+//! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again as long as the [`Bounds`] of all policies allow it, and who was tested for still is.
 //! Invariant: of a virtual call no more targets are tested for than the policy names, or were tested for in one version, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before.
 
+use super::bounds::Bounds;
 use super::question::Question;
-use super::{CallSiteFacts, Evidence, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, Evidence, InlineDecision, Oracle, Verdict, VirtualCallFacts};
 use crate::ids::{CallSiteId, FuncId};
 use crate::tuning;
 use rustc_hash::FxHashMap;
@@ -22,6 +23,7 @@ pub struct Version {
 pub struct Kept<'a> {
     oracle: &'a dyn Oracle,
     root: FuncId,
+    bounds: Bounds,
     /// By chain, call and callee.
     inlined: FxHashMap<(&'a [CallSiteId], CallSiteId, FuncId), &'a InlineDecision>,
     /// By chain and call.
@@ -31,7 +33,7 @@ pub struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// `before`: versions of the root, those of its loops, too; what the first says of a call counts.
     pub fn new(oracle: &'a dyn Oracle, root: FuncId, before: impl IntoIterator<Item = &'a Version>) -> Self {
-        let mut kept = Kept { oracle, root, inlined: FxHashMap::default(), tested: FxHashMap::default() };
+        let mut kept = Kept { oracle, root, bounds: Bounds::default(), inlined: FxHashMap::default(), tested: FxHashMap::default() };
         for Version { asked, inlined } in before {
             for decision in inlined.iter().filter(|decision| decision.root == root) {
                 kept.inlined.entry((&decision.chain, decision.site, decision.callee)).or_insert(decision);
@@ -45,9 +47,9 @@ impl<'a> Kept<'a> {
         kept
     }
 
-    /// If the call came in, and the policy would not inline it now, though there is room.
+    /// If the call came in, and the policy would not inline it now, though there is room: its own reason may be another one than that there is none.
     fn kept(&self, facts: &CallSiteFacts<'_>, verdict: Verdict) -> Option<&InlineDecision> {
-        if facts.root != self.root || verdict.is_inlined() || verdict == Verdict::Call(Refused::RootTooLarge) {
+        if facts.root != self.root || verdict.is_inlined() || !self.bounds.allow(facts) {
             return None;
         }
         self.inlined.get(&(facts.chain, facts.site, facts.callee)).copied()

@@ -3,7 +3,7 @@
 //! In: where a site's calls go, in the context that counts. Out: the functions to test for, the most frequent first; and, when the call behind such a test is asked about, whether its part is large enough.
 
 use super::policy::{Judgement, growth};
-use super::view::Receiver;
+use super::view::{Calls, Receiver};
 use super::{CallSiteFacts, Certainty, Comparison, Quantity, Refused, Seen, Verdict};
 use crate::estimate::share;
 use crate::ids::FuncId;
@@ -20,7 +20,7 @@ pub struct GuardRules {
     pub each: f64,
     /// How many are tested for.
     pub most: u32,
-    /// Of the site: with fewer samples its receivers are unknown.
+    /// Of the site: with fewer independent samples its receivers are unknown.
     pub samples: u64,
     /// A site with a smaller share of all calls gets no test.
     pub site: f64,
@@ -42,12 +42,11 @@ impl Default for GuardRules {
 impl GuardRules {
     /// Of a site with this share of all calls. The fewest receivers that together have enough of them, or else those that have enough alone; only candidates. `None` if too few calls were seen to tell. `receivers`: the heaviest first.
     pub fn likely(&self, site: f64, receivers: &[Receiver], candidates: &[FuncId]) -> Option<Vec<FuncId>> {
-        let all = receivers.iter().fold(0.0, |sum, receiver| sum + receiver.calls.weight);
-        let samples = receivers.iter().try_fold(0u64, |sum, receiver| Some(sum.saturating_add(receiver.calls.samples?)));
-        let is_exact = receivers.iter().all(|receiver| receiver.calls.error == Some(0.0));
-        if all <= 0.0 || !is_exact && samples.is_some_and(|samples| samples < self.samples) {
+        let calls = Calls::sum(receivers);
+        if !calls.is_sure(self.samples) {
             return None;
         }
+        let all = calls.weight;
         if site < self.site {
             return Some(Vec::new());
         }
@@ -74,7 +73,6 @@ impl GuardRules {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::Calls;
     use super::*;
 
     fn seen(shares: &[f64], candidates: &[u32]) -> Option<Vec<u32>> {
@@ -108,6 +106,11 @@ mod tests {
         assert_eq!(likely(&[60.0, 40.0], &[1, 2]), [1], "the share is of all calls");
         assert_eq!((seen(&[9.0], &[0]), seen(&[], &[0])), (None, None));
         assert_eq!(likely(&[10.0], &[0]), [0]);
+        let of_error = |error| {
+            let calls = Calls { weight: 1000.0, error: Some(error), samples: Some(100) };
+            GuardRules::default().likely(0.5, &[Receiver { callee: FuncId::from_u32(0), calls }], &[FuncId::from_u32(0)])
+        };
+        assert!(of_error(300.0).is_some() && of_error(400.0).is_none(), "a hundred of six moments are few");
         let exact = [Receiver { callee: FuncId::from_u32(0), calls: Calls { weight: 1.0, error: Some(0.0), samples: Some(1) } }];
         let rules = GuardRules::default();
         let of_share = |site| rules.likely(site, &exact, &[FuncId::from_u32(0)]).map(|found| found.len());

@@ -16,7 +16,7 @@ use crate::matching::{Mapping, Names};
 use crate::profile::{DcgEdge, Label, Meta, Profile};
 use crate::program::Program;
 use crate::tuning;
-use contexts::{ContextIndex, InContexts};
+use contexts::{ContextIndex, InContexts, Levels};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
@@ -46,6 +46,11 @@ impl Calls {
             error: self.error.zip(other.error).map(|(a, b)| a.hypot(b)),
             samples: self.samples.zip(other.samples).map(|(a, b)| a.saturating_add(b)),
         }
+    }
+
+    /// Those to all receivers.
+    pub(super) fn sum(receivers: &[Receiver]) -> Calls {
+        receivers.iter().fold(Calls::default(), |sum, receiver| sum.plus(receiver.calls))
     }
 
     /// There are calls, and it is not known of them that they are fewer than so many independent samples: those of one burst come from one moment, and are as many as their weight's error says.
@@ -102,7 +107,7 @@ pub struct Local {
 impl Local {
     /// All calls of the site.
     pub fn calls(&self) -> Calls {
-        self.receivers.iter().fold(Calls::default(), |sum, receiver| sum.plus(receiver.calls))
+        Calls::sum(&self.receivers)
     }
 }
 
@@ -231,7 +236,8 @@ impl ProfileView {
         self.entries.get(&function).copied().unwrap_or(self.unseen())
     }
 
-    /// What a site does behind a chain of calls, outermost first: by the longest part of the chain that is known from at least [`tuning::INLINE_CONTEXT_SAMPLES`], or by the edges alone.
+    /// What a site does behind a chain of calls, outermost first: by the longest part of the chain that is known from at least [`tuning::INLINE_CONTEXT_SAMPLES`], or by the edges alone, as where contexts are not known of
+    /// [`tuning::INLINE_CONTEXTS_KNOWN`] of the site's calls, or of those of the call before it.
     pub fn local(&self, chain: &[CallSiteId], site: CallSiteId, weighting: Weighting) -> Local {
         let known = match (weighting, &self.contexts) {
             (Weighting::Contexts, Some(contexts)) => self.in_context(contexts, chain, site),
@@ -249,6 +255,9 @@ impl ProfileView {
         let caller = self.callers[site].expand()?;
         let levels = contexts.levels(site, chain);
         let entries = contexts.levels(last, outer);
+        if !self.knows_contexts(site, &levels) || !self.knows_contexts(last, &entries) {
+            return None;
+        }
         let entries = entries.iter().find(|(callee, _)| *callee == caller).map(|(_, levels)| levels.as_slice());
         let entered = |context: usize| {
             let known = entries.and_then(|levels| levels.get(context - 1)).copied();
@@ -265,6 +274,12 @@ impl ProfileView {
         let is_sure = |calls: Calls| calls.is_sure(tuning::INLINE_CONTEXT_SAMPLES);
         let reach = contexts.reach().min(chain.len());
         (1..=reach).rev().map(at).find(|local| is_sure(local.entered) || is_sure(local.calls()))
+    }
+
+    /// Most calls of a site have a context. A full structure has no place for new ones, and what is missing would pass for calls that are never made.
+    fn knows_contexts(&self, site: CallSiteId, levels: &Levels) -> bool {
+        let known: f64 = levels.iter().filter_map(|(_, levels)| levels.first()).map(|calls| calls.weight).sum();
+        known >= tuning::INLINE_CONTEXTS_KNOWN * Calls::sum(self.receivers(site)).weight
     }
 
     /// The part of what a site does in a context that its copy behind the whole chain does: 0 to 1. Of a copy that came in with a call of which nothing is known, nothing is known either.

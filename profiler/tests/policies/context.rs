@@ -4,7 +4,7 @@ use super::support::{by_hand, compile, facts, func, inlined, site, view, worlds}
 use profiler::oracle::view::Weighting;
 use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Kind, Oracle, ProfileView, Refused, Verdict, VirtualCallFacts};
 use profiler::profile::Certainty::Sampled;
-use profiler::profile::{Meta, Profile, Seen};
+use profiler::profile::{DcgEdge, Meta, Profile, Seen};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -70,6 +70,36 @@ fn evidence_says_where_the_weight_is_from() {
     assert!((by_edges.weight - 20_000.0 / 3.0).abs() < 1e-9, "a third of the calls of `map`");
     assert_eq!((by_edges.site_share(), in_context.samples), (0.25, Some(2_000)));
     assert!(edges.evidence(&asked, Verdict::Call(Refused::Disabled)).is_none(), "somebody else's verdict");
+}
+
+/// A structure that was full when `map` was first called from f1.
+#[test]
+fn contexts_without_a_place_are_not_taken_for_calls_never_made() {
+    let context = |known_part: f64| {
+        let (program, profile) = by_hand(
+            &[0, 1, 2, 3],
+            6,
+            &[
+                (&[0], 1, 1_000.0),
+                (&[0, 1], 3, 20_000.0),
+                (&[0, 1, 3], 4, 20_000.0 * known_part),
+                (&[2], 3, 1_000.0),
+                (&[2, 3], 5, 20_000.0),
+            ],
+        );
+        let edges = profile.dcg().iter().map(|edge| match program.edges()[edge.edge].callee == func(4) {
+            true => DcgEdge { weight: 20_000.0, samples: 2_000, ..*edge },
+            false => *edge,
+        });
+        let contexts = profile.contexts().expect("has some").clone();
+        let profile = Profile::builder(Meta::default(), program.clone()).dcg(edges).contexts(contexts).build().expect("a good profile");
+        view(&profile).local(&[site(1)], site(3), Weighting::Contexts)
+    };
+    let callees = |known_part| context(known_part).receivers.iter().map(|receiver| receiver.callee).collect::<Vec<_>>();
+    assert_eq!((context(1.0).context, callees(1.0)), (1, vec![func(4)]));
+    assert_eq!((context(0.85).context, callees(0.85)), (1, vec![func(4)]));
+    assert_eq!((context(0.7).context, callees(0.7)), (0, vec![func(4), func(5)]));
+    assert_eq!((context(0.0).context, callees(0.0)), (0, vec![func(4), func(5)]), "and not none");
 }
 
 /// All that was seen behind one call may be one burst's.

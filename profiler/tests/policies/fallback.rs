@@ -114,6 +114,23 @@ fn a_change_of_phase_is_worth_its_calls() {
     near(gain(&before, &both), 100_000.0);
 }
 
+/// `f0` and `f4` call `f1` (sites 0 and 3), which calls `f2` from site 1.
+#[test]
+fn a_copy_is_worth_its_own_calls_though_the_policy_goes_by_the_edge() {
+    let calls: [(&[usize], usize, f64); 4] = [(&[0], 1, 1000.0), (&[0, 1], 2, 25_000.0), (&[3], 1, 3000.0), (&[3, 1], 2, 75_000.0)];
+    let (_, profile) = by_hand(&[0, 1, 1, 4], 5, &calls);
+    let chain = [site(0)];
+    let copy = CallSiteFacts { root: func(0), chain: &chain, ..of_site(1, 2, 60) };
+    for kind in [Kind::Dynamic, Kind::CostBenefit, Kind::Context] {
+        let before = fallback(kind, ProfileView::default());
+        let questions = Questions::new(&before, func(0));
+        assert!(!questions.decide(&copy).is_inlined());
+        let now = fallback(kind, ProfileView::of_own(&profile));
+        let gain: f64 = questions.into_list().iter().map(|question| now.gain(question)).sum();
+        assert!((gain - 25_000.0).abs() < 1e-6, "{kind:?}: {gain}");
+    }
+}
+
 #[test]
 fn a_call_that_got_hot_is_worth_its_calls_and_chance_is_worth_nothing() {
     let first = asked(&fallback(Kind::CostBenefit, ProfileView::of_own(&phase(100_000.0, 0.0, 1.0))));

@@ -89,11 +89,9 @@ fn of_several_versions_the_first_says_what_counts_and_a_full_root_takes_in_no_mo
     let kept = Kept::new(&NoInlining, func(1), &versions);
     assert_eq!(targets(&kept, func(1)), [2, 3], "no version tested for three");
     assert!([2, 3, 4].iter().all(|&callee| kept.decide(&call(1, callee)).is_inlined()));
-    struct Full;
-    impl Oracle for Full {
-        fn decide(&self, _: &CallSiteFacts<'_>) -> Verdict {
-            Verdict::Call(Refused::RootTooLarge)
-        }
-    }
-    assert_eq!(Kept::new(&Full, func(1), &versions).decide(&call(1, 2)), Verdict::Call(Refused::RootTooLarge));
+    // Whatever the policy's reason is.
+    let of_root = |root_size| kept.decide(&CallSiteFacts { root_size, ..call(1, 2) });
+    assert_eq!((of_root(940).is_inlined(), of_root(941)), (true, Verdict::Call(Refused::Disabled)));
+    let again = CallSiteFacts { recursion: 1, ..call(1, 2) };
+    assert!(!kept.decide(&again).is_inlined());
 }

@@ -12,7 +12,7 @@ use crate::runtime::profiling::Profiler;
 use crate::runtime::{Runtime, names};
 use jit::ir::Module;
 use jit::opt;
-use profiler::oracle::{Kind, NoInlining, Oracle};
+use profiler::oracle::{Fallback, Kind, NoInlining, Oracle};
 use profiler::plan::{About, Plan};
 use profiler::program::Program;
 use std::path::PathBuf;
@@ -80,6 +80,9 @@ fn policy(
 ) -> Result<(Box<dyn adaptive::Policy>, Box<str>), String> {
     if let (Some(kind), Some(profiler)) = (live_policy(args), profiler) {
         let earlier = job.profile.map(|profile| super::policy::view(profile, &names::program(module, job.map), job.warn));
+        if let Some(earlier) = earlier.as_ref().filter(|earlier| job.warn && !Fallback::would_ask(earlier)) {
+            super::policy::warn_of_few_samples(earlier);
+        }
         let guide = Guide::new(kind, profiler.clone(), earlier.unwrap_or_default()).ok_or("the policy asks no profile; this is a bug")?;
         return Ok((Box::new(guide), kind.name().into()));
     }

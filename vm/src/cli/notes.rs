@@ -10,6 +10,7 @@ use profiler::profile::{Profile, Structure};
 use profiler::replay::{Options, Time};
 use profiler::report::{Accuracy, Report};
 use profiler::samplers::Mode;
+use profiler::tuning;
 
 /// Part of the calls from which it is worth a word that samples stand for more or fewer.
 const MUCH: f64 = 0.05;
@@ -66,6 +67,18 @@ pub fn unsampled(counters: &Counters, sampled: f64) -> Option<String> {
         format!(
             "samples stand for {:.1} % more than the {total}, as where there are few of them: all numbers of calls may be too high by as much, which their errors tell and those of shares do not",
             -100.0 * missing
+        )
+    })
+}
+
+/// Decisions in context that are none, since the structure was full.
+pub fn without_context(profile: &Profile) -> Option<String> {
+    let dropped = profile.contexts()?.dropped;
+    (dropped > 0).then(|| {
+        format!(
+            "{} found no place among the contexts: a call of which more than {:.0} % have none is decided about by its edges (a higher --max-nodes keeps them)",
+            counted(dropped, "observation"),
+            100.0 * (1.0 - tuning::INLINE_CONTEXTS_KNOWN)
         )
     })
 }
@@ -134,6 +147,15 @@ mod tests {
         let kccf = |k| profile(Structure::Kccf { k: NonZeroU32::new(k) }, 0);
         let (has_number, notes) = compared(&kccf(1), &kccf(10));
         assert!(!has_number && notes[0].contains("reach back 10 calls, these 1"), "{notes:?}");
+    }
+
+    #[test]
+    fn decisions_without_contexts_are_told() {
+        assert_eq!(without_context(&profile(Structure::Cct, 0)), None);
+        assert!(
+            without_context(&profile(Structure::Cct, 3))
+                .is_some_and(|note| note.contains("3 observations found no place") && note.contains("more than 10 %"))
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use profiler::oracle::{Kind, Oracle, ProfileView};
 use profiler::plan::{self, Plan, PlanOracle};
 use profiler::profile::Profile;
 use profiler::program::{CallSite, Program};
+#[cfg(feature = "native")]
+use profiler::tuning;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,6 +117,17 @@ pub fn view(profile: &Profile, program: &Program, warn: bool) -> ProfileView {
         text::complain("hint: folded stacks have none; keep profiles for --inline as .json\n");
     }
     ProfileView::new(profile, program)
+}
+
+/// Of a profile that the adaptive tier does not ask ([`Fallback::would_ask`](profiler::oracle::Fallback::would_ask)).
+#[cfg(feature = "native")]
+pub fn warn_of_few_samples(profile: &ProfileView) {
+    let samples = text::counted(profile.total().samples.unwrap_or(0), "sample");
+    text::complain(&format!(
+        "warning: the earlier profile has {samples} of this program's calls, and is asked from {} on: until the run's own has as many, sizes decide\n",
+        tuning::INLINE_LEAST_SAMPLES
+    ));
+    text::complain("hint: a longer run has more, and --profile exhaustive has all\n");
 }
 
 /// What there is to say of a profile that [`knows_no_lines`].

@@ -12,7 +12,7 @@ use crate::cli::run::{Refused, Shown, execute};
 use crate::cli::sampling::ModeArg;
 use crate::cli::{notes, policy};
 use crate::runtime::End;
-use profiler::oracle::ProfileView;
+use profiler::oracle::{Kind, ProfileView};
 use profiler::profile::Profile;
 use profiler::program::Program;
 use std::num::NonZeroU32;
@@ -61,6 +61,7 @@ impl Profiles {
         let exhaustive = exhaustive.map(|profile| ProfileView::new(&profile, program));
         let scale_error = profile.scale_error();
         notes.extend(notes::unsampled(&profile.meta().counters, total.weight));
+        notes.extend(notes::without_context(&profile).filter(|_| args.policy().kind() == Kind::Context));
         Ok(Profiles { view: Arc::new(view), exhaustive, scale_error, line: Some(line), notes })
     }
 }
