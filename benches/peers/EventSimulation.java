@@ -1,14 +1,17 @@
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 
 /** Twin of lang-samples/event_simulation.lang. */
 public final class EventSimulation {
+    interface Order<T> {
+        long compare(T a, T b);
+    }
+
     static final class PriorityQueue<T> {
-        final Comparator<T> order;
+        final Order<T> order;
         final List<T> heap = new ArrayList<>();
 
-        PriorityQueue(Comparator<T> order) {
+        PriorityQueue(Order<T> order) {
             this.order = order;
         }
 
@@ -110,7 +113,7 @@ public final class EventSimulation {
         long toCome;
         final Xoshiro random = new Xoshiro(1234);
         final PriorityQueue<Event> calendar =
-            new PriorityQueue<>((a, b) -> a.time != b.time ? Long.compare(a.time, b.time) : Long.compare(a.number, b.number));
+            new PriorityQueue<>((a, b) -> a.time != b.time ? a.time - b.time : a.number - b.number);
         long planned = 0;
         long now = 0;
 

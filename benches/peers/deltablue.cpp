@@ -95,14 +95,14 @@ private:
     bool satisfied = false;
 };
 
-class StayConstraint : public UnaryConstraint {
+class StayConstraint final : public UnaryConstraint {
 public:
     using UnaryConstraint::UnaryConstraint;
 
     void execute() override {}
 };
 
-class EditConstraint : public UnaryConstraint {
+class EditConstraint final : public UnaryConstraint {
 public:
     using UnaryConstraint::UnaryConstraint;
 
@@ -170,14 +170,14 @@ protected:
     Direction direction = Direction::NONE;
 };
 
-class EqualityConstraint : public BinaryConstraint {
+class EqualityConstraint final : public BinaryConstraint {
 public:
     using BinaryConstraint::BinaryConstraint;
 
     void execute() override { output().value = input().value; }
 };
 
-class ScaleConstraint : public BinaryConstraint {
+class ScaleConstraint final : public BinaryConstraint {
 public:
     ScaleConstraint(Variable& first, Variable& scale, Variable& offset, Variable& second, int64_t strength)
         : BinaryConstraint(first, second, strength), scale(scale), offset(offset) {}

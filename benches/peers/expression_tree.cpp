@@ -102,7 +102,7 @@ struct Evaluator : Visitor {
     }
 };
 
-class Printer : public Visitor {
+class Printer final : public Visitor {
 public:
     std::string print(const Expression& e) {
         text.clear();
@@ -136,7 +136,7 @@ private:
     }
 };
 
-class Counter : public Visitor {
+class Counter final : public Visitor {
 public:
     int64_t count(const Expression& e) {
         nodes = 0;
@@ -178,7 +178,7 @@ protected:
     Shared result = std::make_shared<Number>(0.0);
 };
 
-class Differentiator : public Transformer {
+class Differentiator final : public Transformer {
 public:
     void visitNumber(const Number&) override { result = std::make_shared<Number>(0.0); }
 
@@ -205,7 +205,7 @@ public:
     }
 };
 
-class Simplifier : public Transformer {
+class Simplifier final : public Transformer {
 public:
     void visitNumber(const Number& e) override { result = e.shared_from_this(); }
 

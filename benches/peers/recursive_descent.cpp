@@ -251,7 +251,7 @@ void work(int64_t statements) {
         std::string text = generator.statement();
         bytes += text.size();
         try {
-            int64_t value = Parser(text).parse()->value(variables);
+            int64_t value = Parser(std::move(text)).parse()->value(variables);
             variables[std::string(1, static_cast<char>('a' + i % 4))] = value;
             checksum = (checksum * 31 + value) % MODULUS;
         } catch (const SyntaxError& e) {

@@ -8,15 +8,15 @@
 #include <stdexcept>
 
 struct Payload {
-    std::unique_ptr<std::vector<int64_t>> numbers;
-    std::unique_ptr<std::string> text;
+    std::vector<int64_t> numbers;
+    std::string text;
     std::unique_ptr<Payload> left;
     std::unique_ptr<Payload> right;
 
     Payload(int64_t depth, const std::string& tag) {
         if (depth == 0) {
-            numbers = std::make_unique<std::vector<int64_t>>(std::initializer_list<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-            text = std::make_unique<std::string>("text for " + tag);
+            numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+            text = "text for " + tag;
         } else {
             left = std::make_unique<Payload>(depth - 1, tag);
             right = std::make_unique<Payload>(depth - 1, tag);
@@ -24,7 +24,7 @@ struct Payload {
     }
 
     int64_t bytes() const {
-        if (text != nullptr) return text->size();
+        if (left == nullptr) return text.size();
         return left->bytes() + right->bytes();
     }
 };

@@ -4,7 +4,6 @@
 #include "xoshiro.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <unordered_map>
 
 // A map from words to numbers that keeps the order of insertion.
@@ -80,8 +79,11 @@ Counts count(const std::string& text) {
 
 std::vector<std::string> lines(const std::string& text) {
     std::vector<std::string> result;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) result.push_back(line);
+    for (size_t from = 0; from < text.size();) {
+        size_t to = std::min(text.find('\n', from), text.size());
+        result.push_back(text.substr(from, to - from));
+        from = to + 1;
+    }
     return result;
 }
 

@@ -49,22 +49,14 @@ fn shortest(value: f64) -> String {
     if let Some(text) = special(value) {
         return text.to_string();
     }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if value != 0.0 && !(-6..21).contains(&exponent) {
-        return scientific;
+    if value != 0.0 && !(1e-6..1e21).contains(&value.abs()) {
+        return format!("{value:e}");
     }
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |m| ("-", m));
-    let digits = mantissa.replace('.', "");
-    if exponent < 0 {
-        return format!("{sign}0.{}{digits}", "0".repeat(-exponent as usize - 1));
+    let mut text = value.to_string();
+    if !text.contains('.') {
+        text.push_str(".0");
     }
-    let point = exponent as usize + 1;
-    if digits.len() <= point {
-        return format!("{sign}{digits}{}.0", "0".repeat(point - digits.len()));
-    }
-    format!("{sign}{}.{}", &digits[..point], &digits[point..])
+    text
 }
 
 pub fn float_format(thread: &Thread, value: f64, decimals: i64) -> Result<Ref> {
