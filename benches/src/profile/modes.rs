@@ -70,14 +70,14 @@ impl Mode {
     /// Accuracy and overhead in the paper that the mode comes from.
     pub fn paper(self) -> &'static str {
         match self {
-            Mode::Stackwalk => "CCT 49.8, hot 52.9; < 1 % (PLDI'06)",
+            Mode::Stackwalk => "CCT of methods 49.8, hot 52.9; < 1 % (PLDI'06)",
             Mode::Timer => "DCG 48 (TACO'15)",
-            Mode::Cbs => "DCG 61; 0.2 % (TACO'15)",
-            Mode::CbsDensity => "DCG 71; 0.2 % (TACO'15)",
-            Mode::CbsLatency => "DCG 72; 0.2 % (TACO'15)",
-            Mode::Burst => "CCT 91.4, hot 88.1; 117 % (PLDI'06)",
-            Mode::Pldi => "CCT 68.8, hot 79.1; 14.8 % (PLDI'06)",
-            Mode::PldiReenable => "CCT 85.2, hot 88.2; 18.8 % (PLDI'06)",
+            Mode::Cbs => "DCG 61; 0.2 % above CBS(1,1) (TACO'15)",
+            Mode::CbsDensity => "DCG 71 (TACO'15)",
+            Mode::CbsLatency => "DCG 72; 0.2 % above CBS(1,1) (TACO'15)",
+            Mode::Burst => "CCT of methods 91.4, hot 88.1; 117 % (PLDI'06)",
+            Mode::Pldi => "CCT of methods 68.8, hot 79.1; 14.8 % (PLDI'06)",
+            Mode::PldiReenable => "CCT of methods 85.2, hot 88.2; 18.8 % (PLDI'06)",
             Mode::EstimatorTimer | Mode::Adaptive => "–",
         }
     }
