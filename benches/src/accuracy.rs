@@ -20,7 +20,7 @@ use tape::NANOSECONDS_A_CALL;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Modelled length of each run. The papers' programs ran for tens of seconds
+    /// Modelled length of each run
     #[arg(long, default_value_t = 30.0, value_parser = positive)]
     seconds: f64,
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]

@@ -56,7 +56,7 @@ pub const DEFAULT_STACK: usize = 64 << 20;
 pub const MIN_STACK: usize = 64 << 10;
 /// Bytes at the end of a stack that program code leaves to the runtime and the compiler (`jit::native::STACK_RESERVE`), and the guard.
 pub const STACK_SLACK: usize = 576 << 10;
-/// Between two ticks of the timer. 4 ms is what the papers on timer-based sampling use for short runs; 10 ms is the classic scheduler tick.
+/// Between two ticks of the timer. 4 ms is Jikes RVM's default (TACO'15 section 3.3); 10 ms is the classic scheduler tick.
 pub const DEFAULT_TICK: Duration = Duration::from_millis(4);
 
 /// Looks at a held mutex before a thread parks: some microseconds, as parking and waking take.
