@@ -2,7 +2,7 @@
 //!
 //! In: two [`Profile`]s, of one program or of two versions of it. Out: [`Diff`], as data, as a table ([`Display`](std::fmt::Display)) and, with feature `export`, as JSON.
 //! Two runs may number functions differently, so these are matched by name, file and line, call sites by caller and line, edges by call site and callee, and what has moved is known again ([`MatchedBy`]); what then coincides is added up.
-//! Degree of overlap and hot-edge coverage as in PLDI'06 section 3 (for CCTs; here for DCGs too, as in TACO'15 section 5.2), on shares of each profile's own total: runs may differ in length.
+//! Degree of overlap and hot-edge coverage as in PLDI'06 section 3 (for CCTs; here for DCGs too, as TACO'15 section 5.2 has the overlap), on shares of each profile's own total: runs may differ in length.
 
 mod matching;
 mod table;

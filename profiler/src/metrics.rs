@@ -4,7 +4,7 @@
 //! pairs of weights without making paths. Out: [`Comparison`] (degree of overlap, hot-edge coverage, correlation), [`OverTime`], and [`Strata`]
 //! (weights with standard errors); for CC-Maps [`ccmap`], for profiles' [`contexts`]; [`expected`]: what any sampler can hope for.
 //!
-//! Sources: PLDI'06 section 3 and Figure 11, TACO'15 section 5.2.
+//! Sources: PLDI'06 section 3 and Figure 11, TACO'15 section 5.2, CC-Map section 5.
 
 pub mod ccmap;
 pub mod comparison;

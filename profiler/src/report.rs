@@ -99,7 +99,7 @@ pub struct Accuracy {
     pub contexts: Option<Agreement>,
 }
 
-/// PLDI'06 sections 3.1 and 3.2.
+/// PLDI'06 sections 3.1 and 3.2, CC-Map section 5 for the correlation.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Agreement {
     /// Degree of overlap, in percent; `None` where the exact profile counts no calls.

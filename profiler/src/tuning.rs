@@ -120,11 +120,11 @@ knobs! {
     WALK_CALLS: u64 = 200, "walk-calls", "calls a frame", "ours: walks cost less than 0.3 % however deep stacks are";
 
     /// Samples after which the self-tuning interval is judged.
-    TUNING_SAMPLES: u32 = 1_000, "tuning-samples", "samples", "CC-Map section 3.1.4";
+    TUNING_SAMPLES: u32 = 1_000, "tuning-samples", "samples", "CC-Map, Tuning Sampling Interval";
     /// Below this share of repetitions the interval shrinks.
-    TUNING_FEW: f64 = 0.01, "tuning-few", "share of samples", "CC-Map section 3.1.4";
+    TUNING_FEW: f64 = 0.01, "tuning-few", "share of samples", "CC-Map section 5";
     /// Above this share of repetitions the interval grows.
-    TUNING_MANY: f64 = 0.15, "tuning-many", "share of samples", "CC-Map section 3.1.4";
+    TUNING_MANY: f64 = 0.15, "tuning-many", "share of samples", "CC-Map section 5";
     /// Factor by which the interval changes.
     TUNING_FACTOR: f64 = 1.5, "tuning-factor", "1", "ours: the source names none";
     /// The interval never gets shorter than this.
@@ -199,7 +199,7 @@ knobs! {
     /// Nodes of a context structure at most.
     CONTEXT_NODES: u32 = 16_777_216, "context-nodes", "nodes", "ours: 400 MB of a CCT, 30 times the contexts of the largest recorded program";
     /// Calls that contexts of a k-SF and k-CCF reach back.
-    K: u32 = 10, "k", "calls", "OOPSLA'12 Figure 11: up to 12 all its structures are smaller than the CCT";
+    K: u32 = 10, "k", "calls", "OOPSLA'12 Figure 11: up to 12 all its structures are smaller than the CCT (of firefox alone, call sites not told apart)";
 
     /// Modelled cost of a call in a burst.
     COST_CALL: f64 = 20.0, "cost-call", "ns", "ours: what this costs a program that runs 100 million calls a second";

@@ -17,7 +17,7 @@ pub struct Agreement {
     pub dcg: Comparison,
     /// Children of a node are told apart by call site and callee.
     pub contexts: Comparison,
-    /// By callee alone, as in PLDI'06 (section 2.1).
+    /// By callee alone, as in PLDI'06 (section 2).
     pub methods: Comparison,
 }
 

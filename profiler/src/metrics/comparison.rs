@@ -1,4 +1,4 @@
-//! Two profiles side by side: degree of overlap, hot-edge coverage, correlation (PLDI'06 sections 3.1 and 3.2).
+//! Two profiles side by side: degree of overlap, hot-edge coverage, correlation (PLDI'06 sections 3.1 and 3.2, CC-Map section 5).
 //!
 //! In: weights by key of both, or pairs of weights. Out: percentages from 0 to 100, never something that is no number.
 //! Invariants: an edge with weight 0 is in no profile (structures have nodes that were only passed); weights below 0 and those that are no numbers count 0.

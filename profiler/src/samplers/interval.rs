@@ -1,4 +1,4 @@
-//! When the next tick comes: intervals with jitter, and an interval that tunes itself (CC-Map section 3.1.4).
+//! When the next tick comes: intervals with jitter, and an interval that tunes itself (CC-Map, Tuning Sampling Interval).
 //!
 //! In: random numbers; of each stack walk, whether its top frame had been seen before. Out: cycles to the next tick.
 //! Invariant: an interval is at least one cycle, and a self-tuned one stays within its bounds.

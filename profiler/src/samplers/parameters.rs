@@ -89,7 +89,7 @@ pub struct Parameters {
     pub interval: Duration,
     /// How far a tick may come before or after its time, as a share of the interval.
     pub jitter: f64,
-    /// The interval follows the share of stack walks that repeat (CC-Map section 3.1.4). For stack walks only: at a call the top frame is always new.
+    /// The interval follows the share of stack walks that repeat (CC-Map, Tuning Sampling Interval). For stack walks only: at a call the top frame is always new.
     pub self_tuning: bool,
 }
 
@@ -109,7 +109,7 @@ impl Parameters {
         Parameters::new(Mode::Exhaustive)
     }
 
-    /// One stack walk every 10 ms (PLDI'06 section 4.2).
+    /// One stack walk every 10 ms (PLDI'06 section 4.2 and Table 2).
     pub const fn stack_walk() -> Parameters {
         Parameters::new(Mode::StackWalk { antibias: Antibias::OFF })
     }
@@ -119,7 +119,7 @@ impl Parameters {
         Parameters::new(Mode::Cbs { samples, stride, antibias })
     }
 
-    /// A burst every 10 ms (PLDI'06 section 5.1), counted in calls.
+    /// A burst every 10 ms (PLDI'06 section 5.1 and Table 2), counted in calls.
     pub const fn static_bursting() -> Parameters {
         Parameters::new(Mode::StaticBursting { length: Length::DEFAULT })
     }

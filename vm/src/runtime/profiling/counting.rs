@@ -1,4 +1,4 @@
-//! How many calls a thread has made, by the processor's own count where it has one (TACO'15 section 4).
+//! How many calls a thread has made, by the processor's own count where it has one (TACO'15 section 3.1).
 //!
 //! The weights that correct a sample's density bias need the number of calls since the last tick. Compiled code counts its calls exactly; a processor with performance counters also counts those into the runtime, as the paper's did.
 //! Virtual machines often have none; then the software counter is taken, and the report says so.

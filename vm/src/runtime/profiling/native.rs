@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A packet that the compiler waits for is handed over with so many samples (CC-Map section 3.1.3: about 10). To wake the organizer takes tens of microseconds of the program's time.
+/// A packet that the compiler waits for is handed over with so many samples (CC-Map, Profiling Algorithm: about 10). To wake the organizer takes tens of microseconds of the program's time.
 const SAMPLES: usize = 10;
 /// Any other with so many bytes.
 const BYTES: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! Packets become samples: the organizer's half of the profiler (CC-Map section 3.1.3).
+//! Packets become samples: the organizer's half of the profiler (CC-Map, Profiling Algorithm).
 //!
 //! In: [`Packet`]s of all threads. Out: [`Sample`]s, in the order of each thread, for the collector. Runs on one thread of its own, and looks up what addresses mean there.
 
