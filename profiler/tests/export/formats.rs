@@ -44,8 +44,8 @@ fn text_formats() {
     check("cc-map.dot", &text(&profile, Format::Dot));
     check("cc-map.xml", &text(&profile, Format::Xml));
     check("cc-map.json", &text(&profile, Format::Json));
-    check("3-ccf.folded", &text(&sample::kccf(), Format::Folded));
-    check("3-ccf.json", &text(&sample::kccf(), Format::Json));
+    check("2-ccf.folded", &text(&sample::kccf(), Format::Folded));
+    check("2-ccf.json", &text(&sample::kccf(), Format::Json));
     check("dcg.folded", &text(&sample::dcg_only(), Format::Folded));
 }
 
@@ -64,5 +64,5 @@ fn protocol_buffer() {
 #[test]
 fn flame_graphs() {
     check("cc-map.svg.txt", &crate::readers::svg_frames(&text(&sample::cc_map(), Format::Svg)));
-    check("3-ccf.svg.txt", &crate::readers::svg_frames(&text(&sample::kccf(), Format::Svg)));
+    check("2-ccf.svg.txt", &crate::readers::svg_frames(&text(&sample::kccf(), Format::Svg)));
 }

@@ -117,12 +117,12 @@ pub fn meta() -> Meta {
     }
 }
 
-/// The 3-CCF of OOPSLA'12 figure 2, labelled with functions.
+/// The 2-CCF of OOPSLA'12 figure 2, labelled with functions.
 pub fn kccf() -> Profile {
     let mut p = Program::default();
     let f = ["r", "a", "b", "c"].map(|name| function(&mut p, name, "fig2", 1));
     let [r, a, b, c] = f.map(Label::Function);
-    let mut forest = Contexts::new(Structure::Kccf { k: NonZeroU32::new(3) }, Labels::Functions);
+    let mut forest = Contexts::new(Structure::Kccf { k: NonZeroU32::new(2) }, Labels::Functions);
     let mut push = |label, parent, weight| Some(forest.push(label, parent, weight).unwrap());
     push(r, None, 1.0);
     let of_a = push(a, None, 2.0);

@@ -146,7 +146,7 @@ fn empty_profiles_are_files_where_there_is_something_to_say() {
 fn reversed_contexts_are_no_cc_map() {
     let path = directory("reversed").join("profile.xml");
     let error = export::write(&sample::kccf(), &path).unwrap_err().to_string();
-    assert!(error.contains("shows callees below their callers, but a 3-CCF has it the other way round"), "{error}");
+    assert!(error.contains("shows callees below their callers, but a 2-CCF has it the other way round"), "{error}");
     assert!(!path.exists(), "the file is not touched");
 }
 
