@@ -4,6 +4,13 @@
 //!
 //! Sources: TACO'15 section 4 (sizes of 11 and 23 instructions; the weakened static heuristics, 17); Jikes RVM's default inline oracle for the rest: the limit goes linearly from twice that of unseen calls, at share 0, to
 //! the largest, at 1 % of all calls. Its sizes are estimates of machine instructions, as those of [`CallSiteFacts`] are.
+//!
+//! What differs from that oracle:
+//! - the limit rises at any weight above 0; there, only where the site's weight is above a seed multiplier;
+//! - which receivers a virtual call is tested for say our [`GuardRules`]; there, each needs 40 % of the site's calls;
+//! - a guard adds nothing to the size, the limit is the same at any depth up to that of [`Bounds`] (there it falls beyond depth 5), and shares are not scaled by the density of calls;
+//! - constants all have one bonus; there, null and strings have twice that of integers;
+//! - trivial is a size of at most 11 as the callee stands, behind a guard too; there, one below 11 after the bonuses, without a guard.
 
 use super::bounds::Bounds;
 use super::policy::{Judgement, Policy, growth, unseen};

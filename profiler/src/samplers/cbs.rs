@@ -1,5 +1,5 @@
 //! Counter-based sampling, CBS(samples, stride): after a tick skip a start that rotates below the stride, then sample every stride-th call until
-//! enough samples are taken (TACO'15 section 6 with Jikes RVM's defaults). CBS(1, 1) is timer sampling; asked at any yield point, it is the stack walk.
+//! enough samples are taken (TACO'15 section 6 with Jikes RVM's defaults; section 6.2 words the stride as events skipped between two samples, but Jikes RVM takes every stride-th). CBS(1, 1) is timer sampling; asked at any yield point, it is the stack walk.
 //!
 //! In: ticks and calls. Out: samples of the top of the stack, each with the antibias weight of its tick.
 //! Invariants: of `stride` ticks in a row each has another start; a tick that comes before the last sample of the one before changes nothing.

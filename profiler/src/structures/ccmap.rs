@@ -11,6 +11,10 @@
 //! filed once, from its root; what the paper reads from those shorter chains, the total of a chain in any context, is a sum over the links from edges to contexts
 //! ([`CcMap::path_count`], [`CcMap::chain_through`]).
 //!
+//! Of a sample's stack the innermost call alone counts, where the paper (section 3.1.4) counts each frame that no earlier walk saw: weights stand for
+//! calls, a sample's for those like the innermost one, and the calls below it are counted by samples of their own.
+//! [`CcMap::walk`] counts as the paper does.
+//!
 //! Invariants, checked by [`CcMap::check`], up to the rounding of sums:
 //! - the count of an edge = the sum over its contexts + what is `without_context` (removed as cold, or dropped for the limit; 0 as long as nothing was);
 //! - the total of a method = the sum over the edges that lead to it + what is `without_edge` (0 as long as no edge was removed);

@@ -1,4 +1,5 @@
 //! How samples get into a map: whole stacks, suffixes of a bounded length, and walks that continue the thread's walk before (CC-Map section 3.1.4).
+//! There each new frame counts, as in [`CcMap::walk`]; else, only the innermost call does: weights stand for calls like that one.
 
 use super::{CallStructure, CcMap, Cursor};
 use crate::ids::EdgeId;
