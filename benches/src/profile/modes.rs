@@ -17,7 +17,7 @@ pub enum Mode {
     CbsDensity,
     /// CBS(8,2) with weights for call density and latency
     CbsLatency,
-    /// A burst every 10 ms
+    /// A burst of 0.2 ms every 10 ms
     Burst,
     /// Adaptive bursting of PLDI'06 without re-enablement
     Pldi,
@@ -54,9 +54,9 @@ impl Mode {
             Mode::Cbs => &["--profile", "cbs"],
             Mode::CbsDensity => &["--profile", "cbs", "--antibias", "density"],
             Mode::CbsLatency => &["--profile", "cbs", "--antibias", "latency"],
-            Mode::Burst => &["--profile", "burst"],
-            Mode::Pldi => &["--profile", "adaptive", "--reenable", "0"],
-            Mode::PldiReenable => &["--profile", "adaptive", "--reenable", "0.05"],
+            Mode::Burst => &["--profile", "burst", "--burst", "0.2ms"],
+            Mode::Pldi => &["--profile", "adaptive", "--burst", "0.2ms", "--reenable", "0"],
+            Mode::PldiReenable => &["--profile", "adaptive", "--burst", "0.2ms", "--reenable", "0.05"],
             Mode::EstimatorTimer => &["--profile", "estimator", "--trigger", "timer"],
             Mode::Adaptive => &["--profile", "adaptive"],
         }
