@@ -176,7 +176,7 @@ fn published(p: &mut Part<'_, '_>, i: &str) {
 fn arrays(p: &mut Part<'_, '_>, i: &str) {
     let (t, u) = (p.fresh("t"), p.fresh("t"));
     let cond = cond(p, i);
-    match p.choices.below(6) {
+    match p.choices.below(8) {
         0 => {
             p.line(format!("let {t} = [level, a.f, 0.5]"));
             p.line(format!("let {u} = if {cond} {{ {t} }} else {{ [b.f, 1.5, -0.0] }}"));
@@ -200,6 +200,7 @@ fn arrays(p: &mut Part<'_, '_>, i: &str) {
             p.line(format!("s = s * 31 + {t}[0][1] + {u}.length"));
         }
         4 => of_one_length(p),
+        5 | 6 => one_element(p, i),
         _ => {
             p.line(format!("let {t} = Array<Bead?>(4, null)"));
             p.line(format!("{t}[{i} & 3] = o"));
@@ -231,6 +232,43 @@ fn of_one_length(p: &mut Part<'_, '_>) {
             p.line(format!("{u}[{j}] = {t}[{j}] & 15"));
         }
     });
+}
+
+/// An element that is written in every round, behind a branch, and read in some: of an array that another name may mean too.
+fn one_element(p: &mut Part<'_, '_>, i: &str) {
+    let (t, u, j) = (p.fresh("t"), p.fresh("t"), p.fresh("j"));
+    let (of, made, next, seen) = *p.choices.pick(&[
+        ("Int", "Array<Int>(4, s)", "@ * 3 + #", "@"),
+        ("Float", "[0.5, level, 2.0, a.f]", "@ * 0.5 + #.toFloat()", "@.toInt()"),
+        ("Bool", "[true, a.on, false, true]", "@ != (# > 1)", "@.toInt()"),
+        ("Bead", "[a, b, o, Bead(3, 0.5, true)]", "if # > 2 { a } else { Bead(#, 1.5, false) }", "@.n"),
+    ]);
+    let (at, other) = (p.pick(&["2", "(x & 3)", "(s & 1)"]), p.pick(&["0", "2", "(x & 1)"]));
+    let k = p.fresh("k");
+    p.line(format!("let {k} = {at}"));
+    p.line(format!("let {t}: Array<{of}> = {made}"));
+    let alias = if p.choices.chance(30) { t.clone() } else { format!("if s > x {{ {t} }} else {{ {made} }}") };
+    p.line(format!("let {u} = {alias}"));
+    let element = format!("{t}[{k}]");
+    let read = |of: &str| seen.replace('@', of);
+    p.line(format!("s += {} + {}", read(&element), read(&format!("{u}[{other}]"))));
+    let rounds = p.pick(&["5", "(x & 7)", "1", "(s & 3)"]);
+    p.block(format!("for {j} in 0..<{rounds} {{"), |p| {
+        let branch = p.pick(&["s > x", "(# & 1) == 0", "(s & 4) == 0", "# > 2"]).replace('#', &j);
+        p.line(format!("if {branch} {{ s += 3 }} else {{ s ^= {i} }}"));
+        if p.choices.chance(40) {
+            p.line(format!("s = s * 31 + {}", read(&format!("{u}[{other}]"))));
+        }
+        p.line(format!("{element} = {}", next.replace('@', &element).replace('#', &j)));
+        if p.choices.chance(40) {
+            let leave = p.pick(&["break", "continue", "return s"]);
+            p.line(format!("if (s & 3) == 1 {{ {leave} }}"));
+        }
+        if p.choices.chance(50) {
+            p.line(format!("s = s * 31 + {}", read(&element)));
+        }
+    });
+    p.line(format!("s = s * 31 + {} + {}", read(&element), read(&format!("{u}[{other}]"))));
 }
 
 /// Left by an error, or from within. The error comes: no place makes the number smaller that `ticked` counts up.

@@ -140,7 +140,7 @@ fn float(p: &mut Part<'_, '_>, depth: usize) -> String {
             _ => p.pick(&["x", "y", "u", "a[1]", "a[n & 3]"]).into(),
         };
     };
-    match p.choices.below(12) {
+    match p.choices.below(13) {
         0..5 => format!("({} {} {})", float(p, depth), p.pick(&["+", "-", "*", "/", "%"]), float(p, depth)),
         5 => format!("(-{})", float(p, depth)),
         6 => format!("{}.abs()", float(p, depth)),
@@ -148,6 +148,12 @@ fn float(p: &mut Part<'_, '_>, depth: usize) -> String {
         8 => format!("{}<Float>({}, {})", p.pick(&["min", "max"]), float(p, depth), float(p, depth)),
         9 => format!("{}.toInt().toFloat()", float(p, depth)),
         10 => format!("Math.{}({})", p.pick(&["sqrt", "floor", "ceil", "trunc", "round", "abs"]), float(p, depth)),
+        11 => {
+            let (a, b) = (float(p, depth), float(p, depth));
+            p.pick(&["(-(-@))", "@.abs().abs()", "(-@).abs()", "(@ - (-#))", "((-@) * (-#))", "((-@) / (-#))", "((-@) + #)", "(@ + (-#))"])
+                .replace('@', &a)
+                .replace('#', &b)
+        }
         _ => format!("Float.fromBits({})", p.pick(&["n & 15", "Int.MIN", "4607182418800017408 + (s & 3)", "(n & 1) << 63"])),
     }
 }

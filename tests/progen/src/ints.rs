@@ -155,7 +155,20 @@ fn bool(p: &mut Part<'_, '_>, depth: usize) -> String {
         7 | 8 => format!("({} {} {})", bool(p, depth), p.pick(&["&&", "||", "&", "|", "^", "==", "!="]), bool(p, depth)),
         9 => format!("(!{})", bool(p, depth)),
         10 => {
-            format!("((if {} {{ {} }} else {{ {} }}) {} {})", bool(p, depth), p.pick(EDGES), p.pick(EDGES), p.pick(COMPARES), p.pick(EDGES))
+            let choice = |p: &mut Part<'_, '_>, first: &str| {
+                let (cond, other) = (bool(p, depth), p.pick(EDGES));
+                if p.choices.chance(50) {
+                    format!("(if {cond} {{ {first} }} else {{ {other} }})")
+                } else {
+                    format!("(if {cond} {{ {other} }} else {{ {first} }})")
+                }
+            };
+            let constant = p.pick(EDGES);
+            let mut choice_of = choice(p, constant);
+            if p.choices.chance(40) {
+                choice_of = choice(p, &choice_of);
+            }
+            format!("({choice_of} {} {})", p.pick(COMPARES), p.pick(EDGES))
         }
         _ => format!("(if {} {{ {} }} else {{ {} }})", bool(p, depth), bool(p, depth), p.pick(&["true", "false", "on"])),
     }
