@@ -110,7 +110,7 @@ pub fn write_as(profile: &Profile, format: Format, path: &Path) -> Result<(), Ex
     let failed = |error| ExportError::Write { path: path.into(), error };
     let file = File::create(path).map_err(|error| ExportError::Create { path: path.into(), error })?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    render(profile, format, &mut out).map_err(|error| match error {
+    render_checked(profile, format, &mut out).map_err(|error| match error {
         ExportError::Stream(error) => failed(error),
         other => other,
     })?;
@@ -123,6 +123,11 @@ pub fn write_as(profile: &Profile, format: Format, path: &Path) -> Result<(), Ex
 ///
 /// The profile cannot be shown in the format, or writing fails.
 pub fn render(profile: &Profile, format: Format, out: &mut dyn Write) -> Result<(), ExportError> {
+    check(profile, format)?;
+    render_checked(profile, format, out)
+}
+
+fn render_checked(profile: &Profile, format: Format, out: &mut dyn Write) -> Result<(), ExportError> {
     match format {
         Format::Json => json::write(profile, out),
         Format::Folded => folded::write(profile, out),

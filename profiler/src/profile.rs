@@ -39,6 +39,7 @@ pub use stale::{Staleness, Told};
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The largest total, in calls: up to here every integer is a float of its own (2⁵³, about 100 days at a thousand million calls a second).
@@ -185,10 +186,9 @@ impl ProfileBuilder {
     pub fn build(self) -> Result<Profile, ProfileError> {
         let ProfileBuilder { meta, program, mut dcg, contexts } = self;
         check_program(&program)?;
-        for (at, (name, _)) in meta.parameters.iter().enumerate() {
-            if meta.parameters[..at].iter().any(|(earlier, _)| earlier == name) {
-                return Err(ProfileError::RepeatedParameter(name.clone()));
-            }
+        let mut names = BTreeSet::new();
+        if let Some((name, _)) = meta.parameters.iter().find(|(name, _)| !names.insert(name)) {
+            return Err(ProfileError::RepeatedParameter(name.clone()));
         }
         dcg.sort_by_key(|edge| edge.edge);
         if let Some(pair) = dcg.windows(2).find(|pair| pair[0].edge == pair[1].edge) {
@@ -229,7 +229,8 @@ fn check_weight(weight: f64) -> Result<(), ProfileError> {
 }
 
 fn check_share_error(error: f64) -> Result<(), ProfileError> {
-    if error.is_finite() && error >= 0.0 { Ok(()) } else { Err(ProfileError::BadShareError(error)) }
+    // What is from 0 to 1 cannot spread further.
+    if (0.0..=1.0).contains(&error) { Ok(()) } else { Err(ProfileError::BadShareError(error)) }
 }
 
 /// Why parts make no profile.
@@ -271,7 +272,7 @@ impl fmt::Display for ProfileError {
             ProfileError::BadWeight(weight) => {
                 write!(f, "{weight} is no number of calls: weights, errors and totals are finite, not negative, and at most 2^53")
             }
-            ProfileError::BadShareError(error) => write!(f, "{error} is no standard error of a share: they are finite and not negative"),
+            ProfileError::BadShareError(error) => write!(f, "{error} is no standard error of a share: they are from 0 to 1"),
             ProfileError::RepeatedEdge(edge) => write!(f, "{edge} occurs twice: each edge has one weight"),
             ProfileError::RepeatedParameter(name) => write!(f, "parameter {name:?} occurs twice"),
             ProfileError::UnknownParent(node) => write!(f, "the parent of {node} has not come before it"),

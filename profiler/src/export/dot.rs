@@ -26,7 +26,6 @@ pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
 }
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
-    check(profile)?;
     let total = profile.dcg_total();
     let mut edges: Vec<&DcgEdge> = profile.dcg().iter().filter(|edge| edge.weight > 0.0).collect();
     edges.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.edge.cmp(&b.edge)));
@@ -43,8 +42,8 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     }
     if !cold.is_empty() {
         let weight: f64 = cold.iter().map(|edge| edge.weight).sum();
-        let (number, calls, share) = (text::grouped(cold.len() as u64), text::calls(weight), 100.0 * weight / total);
-        let note = format!("not shown: {number} colder edges\nwith {calls} calls ({share:.2} %)");
+        let (edges, calls) = (text::counted(cold.len() as u64, "colder edge"), text::counted(weight.round() as u64, "call"));
+        let note = format!("not shown: {edges}\nwith {calls} ({:.2} %)", 100.0 * weight / total);
         writeln!(out, "  cold [shape=note, label={}];", quoted(&note))?;
     }
     writeln!(out, "}}")?;
@@ -76,11 +75,12 @@ fn write_edge(profile: &Profile, edge: &DcgEdge, total: f64, hottest: f64, out: 
     let to = program.callee(edge.edge).as_u32();
     let line = program.edges()[edge.edge].site.expand().map_or(0, |site| program.sites[site].line);
     let mut label = if line > 0 { format!("line {line}\n") } else { String::new() };
-    label += &text::calls(edge.weight);
-    if let Some(error) = edge.error.map(|error| error.hypot(profile.scale_error() * edge.weight)).filter(|&error| error > 0.0) {
-        label += &format!(" ± {}", text::grouped(error.ceil() as u64));
-    }
-    label += &format!(" calls\n{:.2} %", 100.0 * edge.weight / total);
+    let error = edge.error.map(|error| error.hypot(profile.scale_error() * edge.weight)).filter(|&error| error > 0.0);
+    label += &match error {
+        Some(error) => format!("{} ± {} calls", text::calls(edge.weight), text::grouped(error.ceil() as u64)),
+        None => text::counted(edge.weight.round() as u64, "call"),
+    };
+    label += &format!("\n{:.2} %", 100.0 * edge.weight / total);
     let width = 1.0 + WIDTH * edge.weight / hottest;
     writeln!(out, "  {from} -> f{to} [label={}, penwidth={width:.2}];", quoted(&label))?;
     Ok(())

@@ -51,6 +51,8 @@ pub enum ExportError {
     TooManyFrames(Format),
     /// As [`ExportError::TooManyFrames`], of contexts that have callees above their callers: no format but JSON takes them without writing every stack in full.
     TooManyReversed(Format),
+    /// The format writes the names of every stack in full, and these together have more than 2³² bytes.
+    TooManyBytes(Format),
     /// The format shows callers above callees, the structure is the other way round.
     Reversed(Format, Structure),
 }
@@ -149,6 +151,13 @@ impl fmt::Display for ExportError {
                 write!(
                     f,
                     "{name} writes every stack of a structure that has callees above their callers in full, here more than {limit} frames; .json does not"
+                )
+            }
+            ExportError::TooManyBytes(format) => {
+                let (name, limit) = (format.extension(), super::text::grouped(super::stacks::BYTES));
+                write!(
+                    f,
+                    "{name} writes the names of every stack in full, here more than {limit} bytes; .json, .pb.gz, .speedscope.json and .firefox.json write each name once"
                 )
             }
             ExportError::Reversed(format, structure) => {

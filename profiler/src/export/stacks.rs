@@ -7,11 +7,43 @@ use super::links::{Links, Visit};
 use super::{ExportError, Format};
 use crate::ids::FuncId;
 use crate::profile::{ContextId, Contexts, Profile};
+use crate::program::Function;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
-/// Frames in all stacks together up to which formats are written that spell out every stack: some gigabytes.
+/// Frames in all stacks together up to which formats are written that spell out every stack, and bytes of names up to which those are that spell out these too: some gigabytes.
 pub(super) const FRAMES: u64 = 1 << 27;
+pub(super) const BYTES: u64 = 1 << 32;
+
+/// What stacks take that are spelled out.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size {
+    frames: u64,
+    /// Of names, as they are in the program.
+    bytes: u64,
+}
+
+impl Size {
+    pub fn of_frame(function: &Function) -> Size {
+        Size { frames: 1, bytes: function.name.len() as u64 }
+    }
+
+    pub fn plus(self, other: Size) -> Size {
+        Size { frames: self.frames.saturating_add(other.frames), bytes: self.bytes.saturating_add(other.bytes) }
+    }
+
+    /// Of the stacks of a profile.
+    pub fn check(self, profile: &Profile, format: Format) -> Result<(), ExportError> {
+        let is_reversed = || profile.contexts().is_some_and(|contexts| contexts.structure().is_reversed());
+        let spells_names = matches!(format, Format::Folded | Format::Svg);
+        match self {
+            Size { frames, .. } if frames > FRAMES && is_reversed() => Err(ExportError::TooManyReversed(format)),
+            Size { frames, .. } if frames > FRAMES => Err(ExportError::TooManyFrames(format)),
+            Size { bytes, .. } if bytes > BYTES && spells_names => Err(ExportError::TooManyBytes(format)),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// A node of [`Stacks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,29 +184,26 @@ pub(super) fn upwards(contexts: &Contexts, from: ContextId) -> impl Iterator<Ite
     std::iter::successors(Some(from), |&id| contexts.node(id).parent.expand())
 }
 
-/// Frames of all stacks that have calls of their own, each stack in full.
-fn frames(profile: &Profile) -> u64 {
-    let Some(contexts) = profile.contexts() else { return 2 * profile.dcg().len() as u64 };
+/// Of all stacks that have calls of their own, each in full.
+fn size(profile: &Profile) -> Size {
+    let program = profile.program();
+    let of = |function: FuncId| Size::of_frame(&program.functions[function]);
+    let Some(contexts) = profile.contexts() else {
+        let ends = profile.dcg().iter().flat_map(|edge| program.caller(edge.edge).into_iter().chain([program.callee(edge.edge)]));
+        return ends.map(of).fold(Size::default(), Size::plus);
+    };
     let own = contexts.own_weights();
-    let mut depths: SecondaryMap<ContextId, u32> = SecondaryMap::with_capacity(contexts.len());
-    let mut frames = 0;
+    let mut stacks: SecondaryMap<ContextId, Size> = SecondaryMap::with_capacity(contexts.len());
     for (id, node) in contexts.nodes() {
-        let depth = 1 + node.parent.expand().map_or(0, |parent| depths[parent]);
-        depths[id] = depth;
-        frames += if own[id] > 0.0 { u64::from(depth) } else { 0 };
+        let above = node.parent.expand().map_or(Size::default(), |parent| stacks[parent]);
+        stacks[id] = above.plus(of(profile.function(node.label)));
     }
-    frames
+    contexts.nodes().filter(|&(id, _)| own[id] > 0.0).map(|(id, _)| stacks[id]).fold(Size::default(), Size::plus)
 }
 
 /// For formats that spell out every stack.
 pub(super) fn check_size(profile: &Profile, format: Format) -> Result<(), ExportError> {
-    if frames(profile) > FRAMES { Err(too_many(profile, format)) } else { Ok(()) }
-}
-
-/// Of a profile whose stacks have too many frames.
-pub(super) fn too_many(profile: &Profile, format: Format) -> ExportError {
-    let is_reversed = profile.contexts().is_some_and(|contexts| contexts.structure().is_reversed());
-    if is_reversed { ExportError::TooManyReversed(format) } else { ExportError::TooManyFrames(format) }
+    size(profile).check(profile, format)
 }
 
 /// For formats that take a tree in call order: turning reversed contexts round spells out every stack.

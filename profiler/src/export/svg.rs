@@ -5,7 +5,7 @@
 //! Names are shown as they are but for control characters, for which SVG has no place: they get visible signs.
 
 use super::links::Visit;
-use super::stacks::{FRAMES, Order, Stacks, too_many};
+use super::stacks::{Order, Size, StackId, Stacks};
 use super::text::{self, Rounder, without_controls};
 use super::{ExportError, Format};
 use crate::names::DistinctNames;
@@ -25,22 +25,29 @@ pub(super) fn check(profile: &Profile) -> Result<(), ExportError> {
     if stacks.total().round() < 1.0 {
         return Err(ExportError::NoCalls(Format::Svg));
     }
-    let mut depth = 0;
-    let mut frames = 0;
+    size(profile, &stacks).check(profile, Format::Svg)
+}
+
+/// Of the lines that are drawn from.
+fn size(profile: &Profile, stacks: &Stacks) -> Size {
+    let names = &profile.program().functions;
+    let mut size = Size::default();
+    let mut open = Vec::new();
     for visit in stacks.walk() {
         match visit {
-            Visit::Enter(_) => {
-                depth += 1;
-                frames += if depth <= DEPTH { depth as u64 } else { 0 };
+            Visit::Enter(id) => {
+                let above = open.last().copied().unwrap_or_default();
+                let stack = Size::of_frame(&names[stacks.get(id).function]).plus(above);
+                size = if open.len() < DEPTH { size.plus(stack) } else { size };
+                open.push(stack);
             }
-            Visit::Leave(_) => depth -= 1,
+            Visit::Leave(_) => drop(open.pop()),
         }
     }
-    if frames > FRAMES { Err(too_many(profile, Format::Svg)) } else { Ok(()) }
+    size
 }
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
-    check(profile)?;
     let stacks = visible(profile);
     let names = DistinctNames::new(profile.program());
     let calls = text::counted(stacks.total().round() as u64, "call");
@@ -51,6 +58,8 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
     options.count_name = "calls".into();
     options.deterministic = true;
     options.hash = true;
+    // Else lines would be sorted as texts: those of `f10` would stand between those of `f1`, which would be two boxes then.
+    options.flame_chart = true;
     options.direction = if profile.contexts().is_some_and(|contexts| contexts.structure().is_reversed()) {
         Direction::Inverted
     } else {
@@ -59,9 +68,12 @@ pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), Export
 
     let subtitle = options.subtitle.as_deref().unwrap_or_default();
     let stand_ins = StandIns::new(names.all().chain([title.as_str(), subtitle]));
-    let lines = lines(&stacks, |id| stand_ins.hide(names.get(stacks.get(id).function)));
+    let mut lines = lines(&stacks, |id| stand_ins.hide(names.get(stacks.get(id).function)));
+    lines.sort_by(|(a, _), (b, _)| a.split(';').cmp(b.split(';')));
+    let lines: Vec<String> = lines.iter().map(|(stack, calls)| format!("{stack} {calls}")).collect();
     let mut image = Vec::new();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut image)?;
+    // In that mode the last line is drawn first.
+    flamegraph::from_lines(&mut options, lines.iter().rev().map(String::as_str), &mut image)?;
     let image = String::from_utf8_lossy(&image);
     out.write_all(stand_ins.show(&image).as_bytes())?;
     Ok(())
@@ -74,7 +86,7 @@ fn visible(profile: &Profile) -> Stacks {
     stacks
 }
 
-fn lines(stacks: &Stacks, name: impl Fn(super::stacks::StackId) -> String) -> Vec<String> {
+fn lines(stacks: &Stacks, name: impl Fn(StackId) -> String) -> Vec<(String, u64)> {
     let mut lines = Vec::new();
     let mut rounder = Rounder::default();
     let mut path = String::new();
@@ -83,7 +95,7 @@ fn lines(stacks: &Stacks, name: impl Fn(super::stacks::StackId) -> String) -> Ve
     let mut deeper = 0.0;
     let mut line = |stack: String, weight: f64| match rounder.next(weight) {
         0 => {}
-        calls => lines.push(format!("{stack} {calls}")),
+        calls => lines.push((stack, calls)),
     };
     for visit in stacks.walk() {
         match visit {

@@ -24,7 +24,6 @@ pub(super) fn check_structure(structure: Structure) -> Result<(), ExportError> {
 }
 
 pub(super) fn write(profile: &Profile, out: &mut dyn Write) -> Result<(), ExportError> {
-    check(profile)?;
     let mut xml = Xml(Writer::new(out));
     xml.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let meta = profile.meta();

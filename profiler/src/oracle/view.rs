@@ -13,11 +13,11 @@ use crate::collect::{CollectError, Collector};
 use crate::estimate::share;
 use crate::ids::{CallSiteId, EdgeId, FuncId};
 use crate::matching::{Mapping, Names};
-use crate::profile::{DcgEdge, Label, Meta, Profile};
+use crate::profile::{ContextId, DcgEdge, Label, Meta, Profile};
 use crate::program::Program;
 use crate::tuning;
 use contexts::{ContextIndex, InContexts, Levels};
-use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 
 /// Calls of one kind, as far as they are known.
@@ -362,16 +362,12 @@ fn edges(profile: &Profile) -> Vec<(EdgeId, Calls)> {
     let Some(contexts) = profile.contexts() else { return Vec::new() };
     let own = contexts.own_weights();
     let mut edges: FxHashMap<EdgeId, f64> = FxHashMap::default();
+    let mut counted: PrimaryMap<ContextId, Label> = PrimaryMap::with_capacity(contexts.len());
     for (id, node) in contexts.nodes() {
-        let mut label = node.label;
-        if contexts.structure().is_reversed() {
-            // What is counted here is a call over the edge at the root.
-            let mut at = node.parent;
-            while let Some(parent) = at.expand() {
-                label = contexts.node(parent).label;
-                at = contexts.node(parent).parent;
-            }
-        }
+        // What is counted in reversed contexts is a call over the edge at the root.
+        let parent = node.parent.expand().filter(|_| contexts.structure().is_reversed());
+        let label = parent.map_or(node.label, |parent| counted[parent]);
+        counted.push(label);
         if let Label::Edge(edge) = label {
             *edges.entry(edge).or_default() += own[id];
         }

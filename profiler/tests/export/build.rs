@@ -60,7 +60,7 @@ fn weights_are_numbers_of_calls() {
         let error = DcgEdge { error: Some(bad), ..weight(0, 1.0) };
         assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadWeight(_))), "{bad}");
     }
-    for bad in [-0.1, f64::NAN, f64::INFINITY] {
+    for bad in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
         let error = DcgEdge { share_error: Some(bad), ..weight(0, 1.0) };
         assert!(matches!(builder().dcg([error]).build(), Err(ProfileError::BadShareError(_))), "{bad}");
     }

@@ -66,6 +66,24 @@ fn flame_graphs_show_names_as_they_are() {
     }
 }
 
+/// As texts, `main;f10` stands between `main;f1` and `main;f1;g`.
+#[test]
+fn a_frame_of_a_flame_graph_is_one_box() {
+    let profile = profiler::export::parse(Format::Folded, b"main;f1 3\nmain;f10 4\nmain;f1;g 5\n").unwrap();
+    let frames = svg_frames(&text(&profile, Format::Svg));
+    let boxes: Vec<&str> = frames.lines().filter(|line| line.ends_with("%)")).collect();
+    assert_eq!(
+        boxes,
+        [
+            "  0   8 f1 (8 calls, 66.67%)",
+            "  3   5 g (5 calls, 41.67%)",
+            "  0  12 all (12 calls, 100%)",
+            "  0  12 main (12 calls, 100.00%)",
+            "  8   4 f10 (4 calls, 33.33%)"
+        ]
+    );
+}
+
 /// What the drawing library would take for a comment, for an annotation, for a second number.
 #[test]
 fn flame_graphs_take_no_name_for_syntax() {

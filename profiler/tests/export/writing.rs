@@ -165,7 +165,7 @@ fn deep_stacks_overflow_nothing() {
         export::render(&deep, format, &mut std::io::sink()).unwrap();
     }
     for format in [Format::Folded, Format::Pprof] {
-        let error = export::check(&deep, format).unwrap_err().to_string();
+        let error = export::render(&deep, format, &mut std::io::sink()).unwrap_err().to_string();
         assert!(error.contains("writes every stack in full, here more than 134,217,728 frames"), "{error}");
     }
     let reversed = sample::reversed_chain(200_000);
@@ -179,22 +179,50 @@ fn deep_stacks_overflow_nothing() {
     assert_eq!(frames.lines().count(), 2 + 1 + 500 + 1);
 }
 
-/// Many edges: the cold ones are cut, and said to be.
 #[test]
-fn cold_edges_are_cut_from_graphs_with_a_note() {
+fn what_spells_names_out_is_bounded_in_bytes() {
+    let chain = sample::chain(500);
+    let mut program = chain.program().clone();
+    program.functions.values_mut().for_each(|function| function.name = "f".repeat(50_000).into());
+    let long = Profile::builder(Meta::default(), program).contexts(chain.contexts().unwrap().clone()).build().unwrap();
+    for format in [Format::Folded, Format::Svg] {
+        let error = export::check(&long, format).unwrap_err().to_string();
+        assert!(error.contains("writes the names of every stack in full, here more than 4,294,967,296 bytes"), "{error}");
+        assert!(export::check(&chain, format).is_ok(), "{format:?}");
+    }
+    for format in [Format::Pprof, Format::Speedscope] {
+        assert!(export::check(&long, format).is_ok(), "{format:?}");
+    }
+}
+
+/// Edges from `main`, one a line: 60 hot ones, then cold ones.
+fn hot_and_cold(edges: u32, cold: f64) -> Profile {
     use profiler::profile::DcgEdge;
     let mut program = Program::default();
     let main = sample::function(&mut program, "main", "", 0);
     let mut dcg = Vec::new();
-    for line in 1..=1000 {
+    for line in 1..=edges {
         let site = sample::site(&mut program, main, line);
         let callee = sample::function(&mut program, &format!("f{line}"), "", 0);
         let edge = sample::edge(&mut program, Some(site), callee);
-        dcg.push(DcgEdge { edge, weight: if line <= 60 { 1000.0 } else { 10.0 }, error: None, share_error: None, samples: 0 });
+        dcg.push(DcgEdge { edge, weight: if line <= 60 { 1000.0 } else { cold }, error: None, share_error: None, samples: 0 });
     }
-    let profile = Profile::builder(Meta::default(), program).dcg(dcg).build().unwrap();
-    let dot = text(&profile, Format::Dot);
+    Profile::builder(Meta::default(), program).dcg(dcg).build().unwrap()
+}
+
+/// Many edges: the cold ones are cut, and said to be.
+#[test]
+fn cold_edges_are_cut_from_graphs_with_a_note() {
+    let dot = text(&hot_and_cold(1000, 10.0), Format::Dot);
     assert_eq!(dot.matches(" -> ").count(), 60);
     assert!(dot.contains(r"not shown: 940 colder edges\nwith 9,400 calls (13.54 %)"), "{dot}");
     assert!(dot.contains("69,400 in total"));
+}
+
+#[test]
+fn one_call_over_one_edge_is_told_in_the_singular() {
+    let dot = text(&hot_and_cold(61, 1.0), Format::Dot);
+    assert!(dot.contains(r"not shown: 1 colder edge\nwith 1 call (0.00 %)"), "{dot}");
+    let dot = text(&sample::chain(2), Format::Dot);
+    assert!(dot.contains(r#"[label="1 call\n50.00 %""#), "{dot}");
 }

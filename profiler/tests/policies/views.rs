@@ -6,7 +6,7 @@ use profiler::event::Event;
 use profiler::ids::{CallSiteId, ThreadId};
 use profiler::oracle::ProfileView;
 use profiler::oracle::view::{Calls, Local, Weighting};
-use profiler::profile::{DcgEdge, Meta, Profile};
+use profiler::profile::{Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::{Edge, Program};
 use profiler::sample::{Observed, Sample};
 use profiler::samplers::Random;
@@ -267,4 +267,21 @@ fn a_profile_of_contexts_alone_has_edges_too() {
     let unknown = DcgEdge { samples: 0, error: None, ..profile.dcg()[2] };
     let unknown = Profile::builder(Meta::default(), profile.program().clone()).dcg([unknown]).build().expect("a good profile");
     assert_eq!(view(&unknown).edge(site(1), func(2)).samples, None, "not none seen");
+}
+
+/// Each node counts a call over the edge at its root, however far that is.
+#[test]
+fn deep_reversed_contexts_alone_have_edges_too() {
+    const DEPTH: u32 = 100_000;
+    let (program, profile) = by_hand(&[0, 1], 3, &[(&[], 0, 1.0), (&[0], 1, 1.0), (&[0, 1], 2, 1.0)]);
+    let [above, root] = [1, 2].map(|at: usize| Label::Edge(profile.dcg()[at].edge));
+    let mut contexts = Contexts::new(Structure::Kccf { k: None }, Labels::Edges);
+    let mut last = None;
+    for weight in (1..=DEPTH).rev() {
+        let label = if last.is_none() { root } else { above };
+        last = Some(contexts.push(label, last, f64::from(weight)).expect("a good node"));
+    }
+    let alone = Profile::builder(Meta::default(), profile.program().clone()).contexts(contexts).build().expect("a good profile");
+    let view = ProfileView::new(&alone, &program);
+    assert_eq!((view.edge(site(1), func(2)).weight, view.edge(site(0), func(1)).weight), (f64::from(DEPTH), 0.0));
 }
