@@ -117,7 +117,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Overheads below this, and those that are noise below 0, are drawn here: the axis is logarithmic.
+/// Overheads below this, and those that are noise below 0, are drawn here, wherever the axis begins: it is logarithmic.
 const LEAST_OVERHEAD: f64 = 0.01;
 
 /// Overhead against accuracy, a point for each mode.
@@ -125,7 +125,7 @@ fn charts(rows: &[Row]) -> Vec<Chart> {
     let summaries = table::summaries(rows);
     let chart = |title: &str, accuracy: fn(&measure::Quality) -> f64| Chart {
         title: title.into(),
-        x: format!("overhead in percent, {LEAST_OVERHEAD} or less at the left edge"),
+        x: format!("overhead in percent; at {LEAST_OVERHEAD}: that or less"),
         logarithmic: true,
         y: "percent".into(),
         curves: summaries

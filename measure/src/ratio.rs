@@ -7,6 +7,9 @@
 /// Part of the pairs that is left out at each end.
 const TRIMMED: f64 = 0.2;
 
+/// By how much rounding may take from degrees of freedom, as a part of them: whole ones would else lose a whole one.
+const ROUNDING: f64 = 1e-9;
+
 /// Of times, lengths, counts: numbers above 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ratio {
@@ -51,7 +54,7 @@ impl Ratio {
         let known = of.iter().all(|r| r.freedom >= 1.0);
         let freedom = match (known, parts > 0.0) {
             (false, _) => 0.0,
-            (true, true) => sum.powi(2) / parts,
+            (true, true) => sum.powi(2) / parts * (1.0 + ROUNDING),
             (true, false) => most,
         };
         let variance = if known { sum / (count * count) } else { f64::INFINITY };
@@ -165,6 +168,8 @@ mod tests {
         close(mean.estimate(), parts.iter().map(Ratio::estimate).product::<f64>().powf(0.25), 1e-12);
         assert!(mean.precision() < parts[0].precision());
         close(Ratio::mean(&parts[..1]).unwrap().precision().unwrap(), parts[0].precision().unwrap(), 1e-9);
+        let rounded = Ratio { log: 0.1, variance: 2.3814779299440825e-5, freedom: 7.0 };
+        assert_eq!(Ratio::mean(&[rounded]).unwrap().interval(), rounded.interval());
         let single = Ratio::of([(2.0, 1.0)]).unwrap();
         assert_eq!(Ratio::mean(&[parts[0], single]).unwrap().interval(), None);
         let still = Ratio::of([(2.0, 1.0); 6]).unwrap();

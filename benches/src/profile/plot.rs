@@ -2,6 +2,7 @@
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use std::ops::Range;
 use std::path::Path;
 
 /// Points under one name; joined by lines if there are several.
@@ -14,7 +15,7 @@ pub struct Curve {
 pub struct Chart {
     pub title: String,
     pub x: String,
-    /// Shows powers alike; all x must then be above 0.
+    /// Shows powers alike, of whole decades; all x must then be above 0.
     pub logarithmic: bool,
     /// In percent.
     pub y: String,
@@ -62,7 +63,7 @@ fn panel<'a>(chart: &Chart, area: &Area<'a>) -> Result<(), Box<dyn std::error::E
     builder.caption(&chart.title, ("sans-serif", 18)).margin(12).x_label_area_size(42).y_label_area_size(52);
     // The two kinds of axis are different types.
     if chart.logarithmic {
-        let mut context = builder.build_cartesian_2d((low / 1.3..high * 1.3).log_scale(), y)?;
+        let mut context = builder.build_cartesian_2d(decades(low, high).log_scale(), y)?;
         context.configure_mesh().x_desc(&chart.x).y_desc(&chart.y).light_line_style(TRANSPARENT).draw()?;
         for (at, curve) in chart.curves.iter().enumerate() {
             context.draw_series(LineSeries::new(curve.points.iter().copied(), color(at).stroke_width(2)))?;
@@ -80,6 +81,32 @@ fn panel<'a>(chart: &Chart, area: &Area<'a>) -> Result<(), Box<dyn std::error::E
     Ok(())
 }
 
+/// The whole decades around a range, since only powers of ten surely have ticks; and a little more, so that rounding takes no tick away at an end.
+fn decades(low: f64, high: f64) -> Range<f64> {
+    let (first, last) = (low.log10().floor(), high.log10().ceil());
+    10f64.powf(first) / 1.1..10f64.powf(last.max(first + 1.0)) * 1.1
+}
+
 fn color(curve: usize) -> PaletteColor<Palette99> {
     Palette99::pick(curve)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logarithmic_axis_has_ticks_within_a_decade_too() {
+        for (points, ticks) in [([2.0, 7.0], ["1.0", "10.0"]), ([0.01, 0.05], ["0.01", "0.1"]), ([1.0, 1.0], ["1.0", "10.0"])] {
+            let curve = Curve { title: String::new(), points: points.map(|x| (x, 99.0)).into() };
+            let chart = Chart { title: String::new(), x: String::new(), logarithmic: true, y: String::new(), curves: vec![curve] };
+            let path = std::env::temp_dir().join(format!("decades-{}.svg", std::process::id()));
+            write(&path, &[chart]).unwrap();
+            let svg = std::fs::read_to_string(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            for tick in ticks {
+                assert!(svg.lines().any(|line| line == tick), "{tick}: {svg}");
+            }
+        }
+    }
 }
