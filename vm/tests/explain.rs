@@ -371,3 +371,30 @@ fn a_browser_shows_the_page() {
     }
     assert!(line.contains("coins.lang:25: ") && line.contains(">Euro.worth</a>"), "{line}");
 }
+
+/// What was asked for, by `--site` or by an address, is shown though the profile has not seen it.
+#[test]
+fn a_browser_shows_calls_that_were_not_seen() {
+    let Some(browser) = browser() else { return };
+    let program = "fun rare(n: Int): Int = n * n
+fun main() {
+    var sum = 0
+    for i in 0..<10 {
+        if i > 100 { sum += rare(i) }
+    }
+    println(sum)
+}
+";
+    let folder = Folder::new("explain-unseen").with("coins.lang", program);
+    let args: &[&str] = &["--profile", "exhaustive"];
+    let explanation = json(&folder, args);
+    let rare = explanation["calls"].as_array().unwrap().iter().find(|call| call["callee"] == "rare").unwrap();
+    assert_eq!(rare["evidence"]["weight"], 0.0);
+    let page = |more: &[&str], hash: &str| {
+        good(&folder, &[&["explain", "coins.lang", "--out", "page.html"], args, more].concat());
+        seen(&browser, &folder, hash)
+    };
+    let (Some(site), Some(chosen)) = (page(&["--site", "main:5"], ""), page(&[], &format!("#call-{}", rare["id"]))) else { return };
+    assert!(site.contains("class=\"call current\"") && site.contains(">1 of 1 call<"), "{site}");
+    assert!(chosen.contains("class=\"call way current\"") && chosen.contains("aria-current=\"true\""), "{chosen}");
+}

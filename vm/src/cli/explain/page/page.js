@@ -7,12 +7,24 @@ const { functions, calls } = explanation;
 const byId = (id) => document.getElementById(id);
 const fileOf = new Map(sources.map((source, at) => [source.path, at]));
 const childrenOf = calls.map(() => []);
-for (const call of calls) if (call.parent !== null) childrenOf[call.parent].push(call);
+const ownOf = functions.map(() => []);
+for (const call of calls) (call.parent === null ? ownOf[call.function] : childrenOf[call.parent]).push(call);
+const asked = calls.filter((call) => call.selected);
 
+// Children may be in arrays, since there can be more of them than a call takes arguments.
 function element(tag, properties, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children.filter((child) => child !== null));
+  for (const child of children.flat()) if (child !== null) made.append(child);
   return made;
+}
+
+// What is replaced takes the focus with it; the pane keeps it, so that the keyboard goes on where it was.
+function fill(pane, children) {
+  const isFocused = pane.contains(document.activeElement);
+  const fragment = document.createDocumentFragment();
+  for (const child of children) fragment.append(child);
+  pane.replaceChildren(fragment);
+  if (isFocused) pane.focus({ preventScroll: true });
 }
 
 // Three digits, all before the point.
@@ -41,7 +53,7 @@ const tests = {
 };
 
 function wordsOf(call) {
-  const place = placeOf(call.file, call.line);
+  const place = call.line === 0 ? call.file : `${call.file}:${call.line}`;
   return `${call.callee} ${call.caller} ${functions[call.function].name} ${call.reason} ${place} ${call.inlined ? "inlined" : "called"}`.toLowerCase();
 }
 
@@ -49,10 +61,10 @@ const words = calls.map(wordsOf);
 const isSeen = (call) => call.evidence === null || call.evidence.weight > 0;
 
 function matching() {
-  const asked = byId("search").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const sought = byId("search").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const test = tests[byId("which").value];
   const unseen = byId("unseen").checked;
-  return calls.map((call) => call.selected && (unseen || isSeen(call)) && test(call) && asked.every((word) => words[call.id].includes(word)));
+  return calls.map((call) => call.selected && (unseen || isSeen(call)) && test(call) && sought.every((word) => words[call.id].includes(word)));
 }
 
 // ---- trees
@@ -68,35 +80,39 @@ function callItem(call, matches, shown) {
   button.addEventListener("click", () => go(`call-${call.id}`));
   buttons.set(call.id, button);
   const below = childrenOf[call.id].filter((child) => shown[child.id]);
-  return element("li", {}, button, below.length === 0 ? null : element("ul", {}, ...below.map((child) => callItem(child, matches, shown))));
+  return element("li", {}, button, below.length === 0 ? null : element("ul", {}, below.map((child) => callItem(child, matches, shown))));
 }
 
 function showTrees() {
   const matches = matching();
   const shown = [...matches];
+  // What a link or an address leads to has a row, whatever is searched for.
+  if (chosen !== null && chosen.call !== null) shown[chosen.call] = true;
   // Parents have smaller numbers than their children.
   for (const call of [...calls].reverse()) if (shown[call.id] && call.parent !== null) shown[call.parent] = true;
   const parts = [];
+  const focused = document.activeElement?.dataset.call;
   buttons.clear();
   functions.forEach((root, at) => {
-    const own = calls.filter((call) => call.function === at && call.parent === null && shown[call.id]);
+    const own = ownOf[at].filter((call) => shown[call.id]);
     if (own.length === 0) return;
     parts.push(element("h2", {}, root.name, element("span", { className: "place" }, ` ${placeOf(root.file, root.line)}`)));
-    parts.push(element("ul", {}, ...own.map((call) => callItem(call, matches, shown))));
+    parts.push(element("ul", {}, own.map((call) => callItem(call, matches, shown))));
   });
   if (parts.length === 0) parts.push(element("p", { className: "place" }, "No call fits."));
-  byId("trees").replaceChildren(...parts);
+  fill(byId("trees"), parts);
+  if (focused !== undefined) buttons.get(Number(focused))?.focus({ preventScroll: true });
   const count = matches.filter(Boolean).length;
-  byId("count").textContent = `${count} of ${calls.length} calls`;
+  byId("count").textContent = `${count} of ${asked.length} ${asked.length === 1 ? "call" : "calls"}`;
   mark();
 }
 
 // ---- source
 
 const sitesOf = sources.map(() => new Map());
-for (const call of calls) {
+for (const call of asked) {
   const at = fileOf.get(call.file);
-  if (at === undefined || !call.selected) continue;
+  if (at === undefined) continue;
   if (!sitesOf[at].has(call.line)) sitesOf[at].set(call.line, []);
   sitesOf[at].get(call.line).push(call);
 }
@@ -122,7 +138,8 @@ function showFile(at) {
     row.addEventListener("keydown", (event) => event.key === "Enter" && go(`line-${at}-${line}`));
     return row;
   });
-  byId("code").replaceChildren(...rows);
+  fill(byId("code"), rows);
+  byId("code").scrollTo(0, 0);
 }
 
 // ---- evidence
@@ -190,10 +207,10 @@ function evidenceOf(call) {
   const around = chainOf(call);
   if (around.length > 0) {
     const links = around.flatMap((outer) => [element("a", { href: `#call-${outer.id}` }, outer.callee), " < "]);
-    parts.push(element("p", {}, "Came in with ", ...links, functions[call.function].name));
+    parts.push(element("p", {}, "Came in with ", links, functions[call.function].name));
   }
   if (call.decided_in !== null) parts.push(element("p", {}, `Decided for all copies of ${call.decided_in}.`));
-  parts.push(element("table", {}, ...rowsOf(call)));
+  parts.push(element("table", {}, rowsOf(call)));
   return parts;
 }
 
@@ -204,7 +221,7 @@ function listOf(at, line) {
     const tag = element("span", { className: `tag ${call.inlined ? "inlined" : "called"}` }, call.inlined ? "inline" : "call");
     return element("li", {}, tag, element("a", { href: `#call-${call.id}` }, call.callee), element("span", { className: "place" }, ` in ${chain.join(" < ")} · ${call.reason}`));
   });
-  return [element("h2", {}, `${placeOf(sources[at].path, line)}: ${here.length} ${here.length === 1 ? "decision" : "decisions"}`), element("ul", {}, ...items)];
+  return [element("h2", {}, `${placeOf(sources[at].path, line)}: ${here.length} ${here.length === 1 ? "decision" : "decisions"}`), element("ul", {}, items)];
 }
 
 // ---- what is chosen
@@ -222,10 +239,11 @@ function follow() {
   if (call !== null && Number(call[1]) < calls.length) {
     const found = calls[Number(call[1])];
     chosen = { call: found.id, file: fileOf.get(found.file), line: found.line };
-    byId("evidence").replaceChildren(...evidenceOf(found));
+    if (!buttons.has(found.id)) showTrees();
+    fill(byId("evidence"), evidenceOf(found));
   } else if (line !== null && Number(line[1]) < sources.length) {
     chosen = { call: null, file: Number(line[1]), line: Number(line[2]) };
-    byId("evidence").replaceChildren(...listOf(chosen.file, chosen.line));
+    fill(byId("evidence"), listOf(chosen.file, chosen.line));
   } else {
     return;
   }
@@ -253,10 +271,18 @@ function followChoice() {
 }
 
 function mark() {
-  document.querySelectorAll(".current").forEach((marked) => marked.classList.remove("current"));
+  for (const marked of document.querySelectorAll(".current")) {
+    marked.classList.remove("current");
+    marked.removeAttribute("aria-current");
+  }
   if (chosen === null) return;
-  buttons.get(chosen.call)?.classList.add("current");
-  if (chosen.file === fileShown) byId("code").children[chosen.line - 1]?.classList.add("current");
+  markOne(buttons.get(chosen.call));
+  if (chosen.file === fileShown) markOne(byId("code").children[chosen.line - 1]);
+}
+
+function markOne(row) {
+  row?.classList.add("current");
+  row?.setAttribute("aria-current", "true");
 }
 
 // ---- beginning
@@ -270,10 +296,12 @@ byId("file").addEventListener("change", () => { showFile(Number(byId("file").val
 byId("filter").addEventListener("submit", (event) => event.preventDefault());
 for (const id of ["search", "which", "unseen"]) byId(id).addEventListener("input", showTrees);
 window.addEventListener("hashchange", followChoice);
+// Who asks for a site wants to see it, above all if it was not seen.
+byId("unseen").checked = explanation.site !== null;
 if (sources.length > 0) showFile(0);
 showTrees();
 if (location.hash === "") {
-  const hottest = calls.filter((call) => call.selected).sort((a, b) => (b.evidence?.weight ?? 0) - (a.evidence?.weight ?? 0))[0];
+  const hottest = [...asked].sort((a, b) => (b.evidence?.weight ?? 0) - (a.evidence?.weight ?? 0))[0];
   if (hottest !== undefined) history.replaceState(null, "", `#call-${hottest.id}`);
 }
 follow();
