@@ -28,9 +28,9 @@ const COLORS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"
 /// What the axis shows beside the estimates: intervals that are longer are cut off, or a single disturbed program would hide all others.
 const MARGIN: f64 = 1.25;
 /// Where ticks may stand; the first that find room do.
-const TICKS: [f64; 33] = [
+const TICKS: [f64; 37] = [
     1.0, 10.0, 0.1, 100.0, 0.01, 2.0, 0.5, 5.0, 0.2, 20.0, 50.0, 0.05, 0.02, 1.5, 3.0, 0.7, 0.3, 4.0, 7.0, 1.2, 0.8, 1.1, 0.9, 1.05, 0.95,
-    1.3, 1.4, 0.6, 1.7, 1.02, 0.98, 1.01, 0.99,
+    1.3, 1.4, 0.6, 1.7, 1.02, 0.98, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998,
 ];
 
 /// One dot.
@@ -265,6 +265,14 @@ mod tests {
         };
         let dot = |svg: &str| svg.lines().find(|line| line.ends_with("</g>")).unwrap().to_owned();
         assert!(dot(&of(1)).contains("#ffffff") && !dot(&of(3)).contains("#ffffff"));
+    }
+
+    #[test]
+    fn programs_that_differ_little_have_a_scale() {
+        let svg = svg(&report(&["a.lang", "--compare", "tier=interp,opt"], 3, |_, _| 1.0));
+        for tick in ["1", "1.002", "0.998"] {
+            assert!(svg.contains(&format!(">{tick}</text>")), "{tick}: {svg}");
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub fn markdown(report: &Report) -> String {
 fn plain(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
-        if matches!(c, '\\' | '|' | '<' | '&' | '*' | '`' | '[') {
+        if matches!(c, '\\' | '|' | '<' | '&' | '*' | '_' | '~' | '`' | '[') {
             out.push('\\');
         }
         out.push(if c.is_control() { ' ' } else { c });
@@ -112,7 +112,7 @@ fn notes(report: &Report) -> Vec<String> {
         let others = if report.programs.len() > 1 { "; means are over the others" } else { "" };
         notes.push(format!("left out, since they could not be measured: {}{others}", failed.join(", ")));
     }
-    if !report.processor_counters {
+    if !report.processor_counters && !report.programs.is_empty() {
         notes.push("no PMU: this machine does not let programs count instructions and misses of the instruction cache".into());
     }
     let counts_calls = |value: &ValueResult| value.calls.is_some();
@@ -238,7 +238,8 @@ fn times(ratio: Option<f64>) -> String {
 }
 
 fn percent(value: Option<f64>) -> String {
-    value.map_or(String::new(), |value| format!("{value:.1} %"))
+    // What rounds to nothing has no sign: -0 + 0 is 0.
+    value.map_or(String::new(), |value| format!("{:.1} %", (value * 10.0).round() / 10.0 + 0.0))
 }
 
 /// With commas between thousands.
@@ -267,9 +268,25 @@ mod tests {
         assert!(of(0.0).contains(note) && !of(1.0).contains("no verdict"), "{}", of(0.0));
     }
 
+    /// Where nothing was measured, nothing is known of the machine.
+    #[cfg(feature = "native")]
+    #[test]
+    fn a_missing_pmu_is_told_where_something_was_measured() {
+        use crate::cli::bench::outcome::examples::report;
+        let mut report = report(&["a.lang", "--compare", "tier=interp,opt"], 2, |_, _| 1.0);
+        assert!(text(&report).contains("no PMU"));
+        report.programs.clear();
+        assert!(!text(&report).contains("no PMU"));
+    }
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!([-0.01, 0.04, -0.3].map(|value| percent(Some(value))), ["0.0 %", "0.0 %", "-0.3 %"]);
+    }
+
     #[test]
     fn markdown_says_names_literally() {
-        assert_eq!(plain("List<T> a|b\n*c*"), "List\\<T> a\\|b \\*c\\*");
+        assert_eq!(plain("List<T> a|b\n*c* __d ~~e"), "List\\<T> a\\|b \\*c\\* \\_\\_d \\~\\~e");
     }
 
     #[test]
