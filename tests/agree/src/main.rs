@@ -3,7 +3,7 @@
 
 use jit::opt::Pass;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(args.next().unwrap_or_else(|| "disagreements".into()));
-    let (next, found) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
+    let (next, found, compared) = (AtomicU64::new(seeds.start), AtomicU64::new(0), AtomicU64::new(0));
     let worker = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -35,13 +35,12 @@ fn main() -> ExitCode {
             let number = oracle.map(|n| agree::mix(n, seed));
             let checks = agree::Checks { off: off(seed), profiled, oracle: number, adaptive: number.unwrap_or(seed) };
             let report = |found: &str| eprintln!("seed {seed}, now being made smaller: {found}");
-            if let Some(d) = agree::on_large_stack(|| agree::check_seed(seed, &checks, report)) {
-                found.fetch_add(1, Ordering::Relaxed);
-                let path = folder.join(format!("{seed}.lang"));
-                let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &d.text));
-                let place =
-                    written.map_or_else(|e| format!("cannot write {}: {e}", path.display()), |()| format!("see {}", path.display()));
-                println!("seed {seed}: {}\n{place}", d.difference);
+            match agree::on_large_stack(|| agree::check_seed(seed, &checks, report)) {
+                Ok(profiles) => _ = compared.fetch_add(profiles.into(), Ordering::Relaxed),
+                Err(disagreement) => {
+                    found.fetch_add(1, Ordering::Relaxed);
+                    println!("seed {seed}: {}\n{}", disagreement.difference, write(&folder, &disagreement));
+                }
             }
             if (seed + 1 - seeds.start).is_multiple_of(1000) {
                 eprintln!("{} programs", seed + 1 - seeds.start);
@@ -50,13 +49,23 @@ fn main() -> ExitCode {
     };
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(worker))));
-    let (count, found) = (seeds.end - seeds.start, found.into_inner());
-    println!("{count} programs, {found} disagreements");
+    let (count, found, compared) = (seeds.end - seeds.start, found.into_inner(), compared.into_inner());
+    let profiles = if profiled { format!(", profiles of {compared} compared") } else { String::new() };
+    println!("{count} programs{profiles}, {found} disagreements");
     ExitCode::from(u8::from(found > 0))
+}
+
+/// Where the program is.
+fn write(folder: &Path, disagreement: &agree::Disagreement) -> String {
+    let path = folder.join(format!("{}.lang", disagreement.seed));
+    match std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &disagreement.text)) {
+        Ok(()) => format!("see {}", path.display()),
+        Err(e) => format!("cannot write {}: {e}", path.display()),
+    }
 }
 
 fn parse(range: &str) -> Option<Range<u64>> {
     let (from, to) = range.split_once("..")?;
     let range = from.parse().ok()?..to.parse().ok()?;
-    (range.start <= range.end).then_some(range)
+    (range.start < range.end).then_some(range)
 }

@@ -91,7 +91,7 @@ fn function(p: &mut Part<'_, '_>, name: &str) {
 }
 
 fn statement(p: &mut Part<'_, '_>, depth: usize, i: &str) {
-    match p.choices.below(if depth < 2 { 18 } else { 9 }) {
+    match p.choices.below(if depth < 2 { 20 } else { 9 }) {
         0..3 => place(p, i),
         3 | 4 => {
             let value = int(p, i);
@@ -116,6 +116,7 @@ fn statement(p: &mut Part<'_, '_>, depth: usize, i: &str) {
         }
         10 | 11 => arrays(p, i),
         12 => endless(p, i),
+        15 | 16 => one_element(p, i),
         13 => through_finally(p, depth, i),
         14 => p.block("lock carriedLock {", |p| p.some(3, |p| statement(p, depth + 1, i))),
         _ => {
@@ -176,7 +177,7 @@ fn published(p: &mut Part<'_, '_>, i: &str) {
 fn arrays(p: &mut Part<'_, '_>, i: &str) {
     let (t, u) = (p.fresh("t"), p.fresh("t"));
     let cond = cond(p, i);
-    match p.choices.below(8) {
+    match p.choices.below(6) {
         0 => {
             p.line(format!("let {t} = [level, a.f, 0.5]"));
             p.line(format!("let {u} = if {cond} {{ {t} }} else {{ [b.f, 1.5, -0.0] }}"));
@@ -200,7 +201,6 @@ fn arrays(p: &mut Part<'_, '_>, i: &str) {
             p.line(format!("s = s * 31 + {t}[0][1] + {u}.length"));
         }
         4 => of_one_length(p),
-        5 | 6 => one_element(p, i),
         _ => {
             p.line(format!("let {t} = Array<Bead?>(4, null)"));
             p.line(format!("{t}[{i} & 3] = o"));

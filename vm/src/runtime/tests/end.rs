@@ -48,7 +48,7 @@ fn exit_ends_all_threads_at_once() {
 
 #[test]
 fn a_panic_ends_the_program() {
-    let outcome = run(|t| {
+    let outcome = run_panicking(|t| {
         spawn(t, |_| panic!("a bug in the virtual machine"))?;
         loop {
             poll(t);
@@ -59,7 +59,7 @@ fn a_panic_ends_the_program() {
 
 #[test]
 fn a_panic_while_the_world_is_stopped_ends_the_program() {
-    let outcome = run(|t| {
+    let outcome = run_panicking(|t| {
         spawn(t, |t| {
             t.runtime.world.stop(t, |_| panic!("a bug in the collector"));
             Ok(0)

@@ -1,7 +1,7 @@
 //! A module with the library's classes and nothing else, and an [`Engine`] whose functions are Rust closures: they see a running thread, and keep references in handles, so no frames need scanning.
 
 use crate::runtime::engine::{Engine, Frames};
-use crate::runtime::program::{ExitStatus, Runtime, RuntimeOptions};
+use crate::runtime::program::{End, ExitStatus, Runtime, RuntimeOptions};
 use crate::runtime::symbols::{Position, Symbols};
 use crate::runtime::thread::{Ref, Thread};
 use crate::runtime::{Output, builtins, view};
@@ -159,6 +159,11 @@ pub fn run(main: impl Fn(&Thread) -> Result<i64, Thrown> + Send + Sync + 'static
     run_with(options(), Vec::new(), main)
 }
 
+/// Runs a program in which something panics, be it an assertion of a test.
+pub fn run_panicking(main: impl Fn(&Thread) -> Result<i64, Thrown> + Send + Sync + 'static) -> Outcome {
+    run_to_any_end(options(), Vec::new(), main)
+}
+
 /// Position `n` is line `n` of a file without text.
 struct Lines;
 
@@ -168,8 +173,18 @@ impl Symbols for Lines {
     }
 }
 
-/// Runs a program whose stacks all look like `frames`.
+/// Runs a program whose stacks all look like `frames`. What tests assert on its threads holds: a panic there ends the program, and is passed on here.
 pub fn run_with(
+    options: RuntimeOptions,
+    frames: Vec<(FuncId, Loc)>,
+    main: impl Fn(&Thread) -> Result<i64, Thrown> + Send + Sync + 'static,
+) -> Outcome {
+    let outcome = run_to_any_end(options, frames, main);
+    assert_ne!(outcome.status.end, End::Panic, "on a thread of the program, which has told it: {}", outcome.errors);
+    outcome
+}
+
+fn run_to_any_end(
     mut options: RuntimeOptions,
     frames: Vec<(FuncId, Loc)>,
     main: impl Fn(&Thread) -> Result<i64, Thrown> + Send + Sync + 'static,
