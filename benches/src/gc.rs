@@ -23,40 +23,26 @@ pub fn run(runs: usize) -> Result<(), String> {
         Some((_, javac)) => Some(compile_peers(javac)?),
         None => None,
     };
-    println!("| program | heap | ours: collection ms (share of run) | SerialGC: collection ms (share of run) | ours / SerialGC |");
+    println!("| program | heap | ours: collection ms | SerialGC: collection ms | ours / SerialGC |");
     println!("|---|---|---|---|---|");
     for case in CASES {
-        let (mut ours, mut our_share, mut theirs, mut their_share, mut ratios) = (vec![], vec![], vec![], vec![], vec![]);
+        let (mut ours, mut theirs, mut ratios) = (vec![], vec![], vec![]);
         for _ in 0..runs.max(1) {
             let mine = run_ours(case)?;
             ours.push(mine.pauses);
-            our_share.push(mine.share);
             if let (Some((java, _)), Some(classes)) = (&java, &classes) {
                 let peer = run_java(java, classes.path(), case)?;
                 if peer.output != mine.output {
                     return Err(format!("{}: the twins disagree:\n{}{}", case.sample, mine.output, peer.output));
                 }
                 theirs.push(peer.pauses);
-                their_share.push(peer.share);
                 ratios.push(mine.pauses / peer.pauses);
             }
         }
-        print!(
-            "| {} {} | {} | {:.0} ({:.0} %) ",
-            case.sample,
-            case.args.join(" "),
-            case.heap,
-            stats::spread(ours),
-            100.0 * stats::spread(our_share).median
-        );
+        print!("| {} {} | {} | {:.0} ", case.sample, case.args.join(" "), case.heap, stats::spread(ours));
         match theirs.is_empty() {
             true => println!("| – | – |"),
-            false => println!(
-                "| {:.0} ({:.0} %) | {:.2} |",
-                stats::spread(theirs),
-                100.0 * stats::spread(their_share).median,
-                stats::spread(ratios)
-            ),
+            false => println!("| {:.0} | {:.2} |", stats::spread(theirs), stats::spread(ratios)),
         }
     }
     memory()
@@ -71,15 +57,12 @@ fn compile_peers(javac: &Path) -> Result<Scratch, String> {
 struct Collected {
     /// Milliseconds in collections.
     pauses: f64,
-    /// Of the whole run.
-    share: f64,
     output: String,
 }
 
 impl Collected {
     fn new(run: process::Run) -> Self {
-        let pauses = pauses(&run.stderr);
-        Collected { pauses, share: pauses / (run.wall.as_secs_f64() * 1e3), output: run.stdout }
+        Collected { pauses: pauses(&run.stderr), output: run.stdout }
     }
 }
 
