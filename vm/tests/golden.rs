@@ -35,6 +35,15 @@ const MODES: &[(&str, &str, &[&str])] = &[
     ("baseline-osr", "baseline", &["--osr-stress"]),
     #[cfg(feature = "native")]
     ("baseline-osr-stress", "baseline", &["--osr-stress", "--gc-stress", "N"]),
+    // A call leaves one loop, where all may be left the first: the innermost of a nest.
+    #[cfg(feature = "native")]
+    ("baseline-osr-first", "baseline", &["--osr-stress=first"]),
+    #[cfg(feature = "native")]
+    ("baseline-osr-second", "baseline", &["--osr-stress=second"]),
+    #[cfg(feature = "native")]
+    ("baseline-osr-third", "baseline", &["--osr-stress=third"]),
+    #[cfg(feature = "native")]
+    ("baseline-osr-fourth", "baseline", &["--osr-stress=fourth"]),
     #[cfg(feature = "native")]
     ("opt", "opt", &[]),
     #[cfg(feature = "native")]

@@ -128,10 +128,10 @@ pub struct RunArgs {
     /// Leave the yield points out of loops, to measure what they cost: a loop that calls nothing then cannot be stopped
     #[arg(long, hide = true)]
     pub no_polls: bool,
-    /// Leave each loop at its first back-edge for code that does the rest of the call, to test that
+    /// Leave loops at their first back-edge for code that does the rest of the call, to test that: a call leaves one, so each fourth of a function's are left, from this one on, or all
     #[cfg(feature = "native")]
-    #[arg(long, hide = true)]
-    pub osr_stress: bool,
+    #[arg(long, hide = true, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    pub osr_stress: Option<LeftLoops>,
     /// Compile functions and loops anew at random moments that follow from this number, to test that; with --tier adaptive
     #[cfg(feature = "native")]
     #[arg(long, hide = true, value_name = "SEED")]
@@ -386,6 +386,17 @@ pub enum ProfileCodeArg {
     Calls,
     /// Those that the optimizer inlined, too, as with --profile-inlined
     Inlined,
+}
+
+/// Of a function, in the order of its blocks.
+#[cfg(feature = "native")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum LeftLoops {
+    All,
+    First,
+    Second,
+    Third,
+    Fourth,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -3,7 +3,7 @@
 #[cfg(feature = "native")]
 use super::adapting::{self, Adapting, live_policy};
 #[cfg(feature = "native")]
-use super::args::OptArgs;
+use super::args::{LeftLoops, OptArgs};
 use super::args::{RunArgs, TierArg};
 use super::compile::{Compiled, compile};
 #[cfg(feature = "native")]
@@ -17,6 +17,8 @@ use super::{live, report, text};
 use crate::runtime::native::NativeEngine;
 use crate::runtime::{End, Engine, InterpreterEngine, Output, Runtime, RuntimeOptions, names};
 use crate::source::SourceMap;
+#[cfg(feature = "native")]
+use jit::ir::polls::loop_polls;
 #[cfg(feature = "native")]
 use jit::ir::{Block, Function};
 use jit::ir::{FuncId, Module};
@@ -353,6 +355,26 @@ fn leave_loop(module: &Module, func: FuncId, block: Block) -> Option<Function> {
     enter_at(module, &module.funcs[func], block)
 }
 
+/// The same where it is one of each fourth of a function's loops.
+#[cfg(feature = "native")]
+fn leave_fourth<const FIRST: usize>(module: &Module, func: FuncId, block: Block) -> Option<Function> {
+    let number = loop_polls(&module.funcs[func]).iter().position(|poll| poll.block == block)?;
+    if number % 4 == FIRST { leave_loop(module, func, block) } else { None }
+}
+
+#[cfg(feature = "native")]
+impl LeftLoops {
+    fn leave(self) -> Osr {
+        Osr::Always(match self {
+            LeftLoops::All => leave_loop,
+            LeftLoops::First => leave_fourth::<0>,
+            LeftLoops::Second => leave_fourth::<1>,
+            LeftLoops::Third => leave_fourth::<2>,
+            LeftLoops::Fourth => leave_fourth::<3>,
+        })
+    }
+}
+
 #[cfg(feature = "native")]
 fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Counting) -> Result<NativeEngine, String> {
     let dump = args.jitdump.as_deref().map(|folder| JitDump::create(folder, runtime.symbols.clone())).transpose()?;
@@ -368,9 +390,9 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             Counting::Inlined => Profiling::Inlined,
         },
         profile_optimized: counting != Counting::Beside,
-        osr: match args.tier {
-            _ if args.osr_stress => Osr::Always(leave_loop),
-            TierArg::Adaptive => Osr::Installed,
+        osr: match (args.osr_stress, args.tier) {
+            (Some(left), _) => left.leave(),
+            (None, TierArg::Adaptive) => Osr::Installed,
             _ => Osr::Off,
         },
         listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),

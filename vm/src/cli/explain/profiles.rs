@@ -104,7 +104,7 @@ fn run(args: &ExplainArgs, live: LiveArgs, shown: Shown, what: &str, notes: &mut
         verify: false,
         no_polls: false,
         #[cfg(feature = "native")]
-        osr_stress: false,
+        osr_stress: None,
         #[cfg(feature = "native")]
         adapt_stress: None,
         args: args.args.clone(),
