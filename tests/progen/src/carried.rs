@@ -243,20 +243,23 @@ fn one_element(p: &mut Part<'_, '_>, i: &str) {
         ("Bool", "[true, a.on, false, true]", "@ != (# > 1)", "@.toInt()"),
         ("Bead", "[a, b, o, Bead(3, 0.5, true)]", "if # > 2 { a } else { Bead(#, 1.5, false) }", "@.n"),
     ]);
-    let (at, other) = (p.pick(&["2", "(x & 3)", "(s & 1)"]), p.pick(&["0", "2", "(x & 1)"]));
     let k = p.fresh("k");
+    let (at, other) = (p.pick(&["2", "(x & 3)", "(s & 1)"]), p.pick(&["@", "@", "2", "(x & 1)"]).replace('@', &k));
     p.line(format!("let {k} = {at}"));
     p.line(format!("let {t}: Array<{of}> = {made}"));
-    let alias = if p.choices.chance(30) { t.clone() } else { format!("if s > x {{ {t} }} else {{ {made} }}") };
+    let alias = match p.choices.below(4) {
+        0 => t.clone(),
+        way => format!("if {} {{ {t} }} else {{ {made} }}", ["s > x", "x != 17", "x != 18"][way - 1]),
+    };
     p.line(format!("let {u} = {alias}"));
     let element = format!("{t}[{k}]");
     let read = |of: &str| seen.replace('@', of);
     p.line(format!("s += {} + {}", read(&element), read(&format!("{u}[{other}]"))));
-    let rounds = p.pick(&["5", "(x & 7)", "1", "(s & 3)"]);
+    let rounds = p.pick(&["5", "(x & 7) + 2", "(x & 3)", "(s & 3) + 1"]);
     p.block(format!("for {j} in 0..<{rounds} {{"), |p| {
         let branch = p.pick(&["s > x", "(# & 1) == 0", "(s & 4) == 0", "# > 2"]).replace('#', &j);
         p.line(format!("if {branch} {{ s += 3 }} else {{ s ^= {i} }}"));
-        if p.choices.chance(40) {
+        if p.choices.chance(70) {
             p.line(format!("s = s * 31 + {}", read(&format!("{u}[{other}]"))));
         }
         p.line(format!("{element} = {}", next.replace('@', &element).replace('#', &j)));
