@@ -119,24 +119,30 @@ fn twice(func: &mut Function, of: &Loop) {
     repair.run(func);
 }
 
-/// Two versions of the loop, and a condition that picks one.
+/// Two versions of the loop, and a condition that picks one: the promises of the texts hold it and its opposite.
 fn version(func: &mut Function, of: &Loop) {
     let copy = copy_region(func, &of.blocks);
-    for pred in predecessors(func)[of.header].clone() {
-        if of.blocks.contains(&pred) || copy.blocks.iter().any(|&(_, new)| new == pred) {
-            continue;
-        }
-        let Some(Terminator::Jump(then)) = func.blocks[pred].terminator.clone() else { continue };
-        let cond = func.values.push(Ty::Bool);
-        let first = func.blocks[func.entry()].params[0];
-        let inst = func.insts.push(InstData { op: Op::ICmp(IntCmp::Gt, first, first), result: Some(cond), loc: Loc::default() });
-        let els = BlockCall { block: copy.block(of.header), args: then.args.clone() };
-        func.blocks[pred].insts.push(inst);
-        func.blocks[pred].terminator = Some(Terminator::Branch { cond, then, els });
-    }
+    let choice = choice(func, of.header, copy.block(of.header));
+    let is_outside = |pred: &Block| !of.blocks.contains(pred) && !copy.blocks.iter().any(|(_, new)| new == pred) && *pred != choice;
+    let before: Vec<Block> = predecessors(func)[of.header].iter().copied().filter(is_outside).collect();
+    assert!(!before.is_empty(), "nobody gets to the loop");
+    before.into_iter().for_each(|pred| retarget(func, pred, of.header, choice));
     let mut repair = Repair::default();
     repair.copied(func, &copy);
     repair.run(func);
+}
+
+/// A block that goes to one of two with its parameters, as the first parameter of the function is greater than the second or not.
+fn choice(func: &mut Function, greater: Block, other: Block) -> Block {
+    let params: Vec<Value> = func.blocks[greater].params.clone().into_iter().map(|v| func.values.push(func.values[v])).collect();
+    let cond = func.values.push(Ty::Bool);
+    let [first, second] = [0, 1].map(|i| func.blocks[func.entry()].params[i]);
+    let inst = func.insts.push(InstData { op: Op::ICmp(IntCmp::Gt, first, second), result: Some(cond), loc: Loc::default() });
+    let [then, els] = [greater, other].map(|block| BlockCall { block, args: params.iter().copied().collect() });
+    let terminator = Some(Terminator::Branch { cond, then, els });
+    let block = func.blocks.push(BlockData { params, insts: vec![inst], terminator, terminator_loc: Loc::default() });
+    func.layout.push(block);
+    block
 }
 
 /// Changes each loop in turn, `rounds` times, and checks the function after each.

@@ -85,6 +85,16 @@ fn same(ty: Ty, a: u64, b: u64) -> bool {
     a == b || ty == Ty::Float && f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan()
 }
 
+/// Has `check` run functions as compiled at each level: where code is optimized, operations on constants may be gone.
+fn at_each_level(text: &str, mut check: impl FnMut(&mut dyn FnMut(&str, &[u64]) -> Outcome)) {
+    for optimize in [false, true] {
+        let config = Config { optimize, ..Config::default() };
+        let program = Program::new(text, config);
+        let mut thread = Thread::new(&program, config);
+        check(&mut |func, args| thread.native(program.func(func), args));
+    }
+}
+
 /// Checks an operation of text `op v0, v1` on all pairs, each also with a constant on the right and on the left.
 fn check_binary(ops: &[(String, Ty, Ty)], eval: impl Fn(usize, u64, u64) -> Option<u64> + Sync) {
     on_stack(8 << 20, || {
@@ -105,25 +115,25 @@ fn check_binary(ops: &[(String, Ty, Ty)], eval: impl Fn(usize, u64, u64) -> Opti
                     2 * k + 2
                 );
             }
-            let program = Program::new(&text, Config::default());
-            let mut thread = Thread::new(&program, Config::default());
-            let mut expect = |func: &str, args: &[u64], a: u64, b: u64| {
-                let outcome = thread.native(program.func(func), args);
-                match (eval(i, a, b), &outcome) {
-                    (Some(expected), Outcome::Value(v)) => {
-                        assert!(same(*ret, expected, *v), "{op} {a:#x}, {b:#x}: {v:#x}, not {expected:#x}")
+            at_each_level(&text, |run| {
+                let mut expect = |func: &str, args: &[u64], a: u64, b: u64| {
+                    let outcome = run(func, args);
+                    match (eval(i, a, b), &outcome) {
+                        (Some(expected), Outcome::Value(v)) => {
+                            assert!(same(*ret, expected, *v), "{op} {a:#x}, {b:#x}: {v:#x}, not {expected:#x}")
+                        }
+                        (None, Outcome::Error { kind: 3, .. }) => {}
+                        (expected, _) => panic!("{op} {a:#x}, {b:#x}: {outcome:?}, not {expected:?}"),
                     }
-                    (None, Outcome::Error { kind: 3, .. }) => {}
-                    (expected, _) => panic!("{op} {a:#x}, {b:#x}: {outcome:?}, not {expected:?}"),
+                };
+                for &a in &values {
+                    for (k, &b) in values.iter().enumerate() {
+                        expect("op", &[a, b], a, b);
+                        expect(&format!("r{k}"), &[a], a, b);
+                        expect(&format!("l{k}"), &[a], b, a);
+                    }
                 }
-            };
-            for &a in &values {
-                for (k, &b) in values.iter().enumerate() {
-                    expect("op", &[a, b], a, b);
-                    expect(&format!("r{k}"), &[a], a, b);
-                    expect(&format!("l{k}"), &[a], b, a);
-                }
-            }
+            });
         }
     });
 }
@@ -200,15 +210,15 @@ fn unary() {
                 let c = constant(ty, value);
                 _ = write!(text, "fn{} \"c{k}\"() -> {r} {{\nblock0():\n  v0 = {c}\n  v1 = {name} v0\n  return v1\n}}\n", k + 1);
             }
-            let program = Program::new(&text, Config::default());
-            let mut thread = Thread::new(&program, Config::default());
-            for (k, &a) in values.iter().enumerate() {
-                let expected = eval::unary(op, a);
-                for outcome in [thread.native(program.func("op"), &[a]), thread.native(program.func(&format!("c{k}")), &[])] {
-                    let Outcome::Value(v) = outcome else { panic!("{name} {a:#x}: {outcome:?}") };
-                    assert!(same(ret, expected, v), "{name} {a:#x}: {v:#x}, not {expected:#x}");
+            at_each_level(&text, |run| {
+                for (k, &a) in values.iter().enumerate() {
+                    let expected = eval::unary(op, a);
+                    for outcome in [run("op", &[a]), run(&format!("c{k}"), &[])] {
+                        let Outcome::Value(v) = outcome else { panic!("{name} {a:#x}: {outcome:?}") };
+                        assert!(same(ret, expected, v), "{name} {a:#x}: {v:#x}, not {expected:#x}");
+                    }
                 }
-            }
+            });
         }
     });
 }

@@ -1,7 +1,7 @@
 //! Code that is given up once nobody calls it any more.
 
 use crate::mock::*;
-use crate::versions::{World, at_each_stop, body, reclaim, rounds};
+use crate::versions::{RaisedAtEnd, World, at_each_stop, body, reclaim, rounds};
 use jit::ir::Block;
 use jit::native::{Engine, Level, Profiling};
 use jit::opt::osr::enter_at;
@@ -191,6 +191,7 @@ fn code_is_given_up_under_threads() {
                 assert_eq!(world.run(&mut thread, |thread| thread.native(run, &[20])), Outcome::Value(20 * 707));
             }
         };
+        let _end = RaisedAtEnd(&done);
         (0..3).for_each(|_| _ = s.spawn(call));
         for round in 0..2000 {
             engine.install(leaf, &better, Level::Optimized).unwrap();
@@ -203,7 +204,6 @@ fn code_is_given_up_under_threads() {
                 world.stop(|contexts| reclaim(engine, u64::MAX, contexts));
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert!(called > 0 && given_up > 0, "{called} times it was called, {given_up} times given up");
     _ = reclaim(engine, u64::MAX, &[]);

@@ -7,7 +7,7 @@ use jit::native::{Engine, Level, NativeError, Profiling, Reclaimed, SiteKind, wa
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Condvar, Mutex};
+use std::sync::{Barrier, Condvar, Mutex, PoisonError};
 
 const LEVELS: [Level; 2] = Level::ALL;
 
@@ -413,12 +413,8 @@ impl World {
         state.running += 1;
         state.contexts.push(ctx);
         drop(state);
-        let result = f(thread);
-        let mut state = self.state.lock().unwrap();
-        state.running -= 1;
-        state.contexts.retain(|&c| c != ctx);
-        self.changed.notify_all();
-        result
+        let _running = Running { world: self, ctx };
+        f(thread)
     }
 
     pub fn poll(&self) {
@@ -450,6 +446,30 @@ impl World {
         state.stop = false;
         self.changed.notify_all();
         result
+    }
+}
+
+/// A thread in [`World::run`], until it returns or panics: who stops the world waits for no other.
+struct Running<'a> {
+    world: &'a World,
+    ctx: usize,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut state = self.world.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.running -= 1;
+        state.contexts.retain(|&c| c != self.ctx);
+        self.world.changed.notify_all();
+    }
+}
+
+/// Raises a flag in the end, also that of a panic: threads that wait for it are joined.
+pub struct RaisedAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for RaisedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -536,7 +556,8 @@ fn versions_come_and_go_under_threads() {
                 calls.fetch_add(1, Ordering::Relaxed);
             }
         };
-        (0..4).for_each(|_| _ = s.spawn(watch));
+        let _end = RaisedAtEnd(&done);
+        let watchers: Vec<_> = (0..4).map(|_| s.spawn(watch)).collect();
         for version in 1..=VERSIONS {
             let before = calls.load(Ordering::Relaxed);
             for name in ["leaf", "fault", "watch"] {
@@ -546,13 +567,13 @@ fn versions_come_and_go_under_threads() {
             }
             // Somebody has seen something of it.
             while version % 10 == 0 && calls.load(Ordering::Relaxed) == before {
+                assert!(!watchers.iter().any(|watcher| watcher.is_finished()), "a thread has failed");
                 std::thread::yield_now();
             }
             let found = world.stop(|contexts| reclaim(engine, u64::MAX, contexts));
             freed += found.bytes;
             seen_in_use += found.in_use;
         }
-        done.store(true, Ordering::Relaxed);
     });
     // At each stop four threads stand in at most three functions each, and three are current.
     const LIMIT: u64 = 16 * 1024;
