@@ -5,7 +5,7 @@ mod running;
 
 use profiler::diff::{DiffOptions, diff};
 use profiler::ids::{EdgeId, FuncId};
-use profiler::profile::Profile;
+use profiler::profile::{Label, Profile};
 use running::Folder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -132,7 +132,29 @@ fn without_probes_inlined_calls_are_missing_and_their_contexts_are_not() {
     assert!(seen.dcg_total() < exact.dcg_total());
     // What is seen is what happened: no edge has more calls than it really had.
     let found = diff(&seen, &exact, &DiffOptions { changes: 1000, ..DiffOptions::default() });
-    assert!(found.changes.iter().all(|change| change.calls_before <= change.calls_after), "{found}");
+    assert!(!found.changes.is_empty() && found.changes.iter().all(|change| change.calls_before <= change.calls_after), "{found}");
+    let (seen, exact) = (calls_by_path(&seen), calls_by_path(&exact));
+    for (path, calls) in &seen {
+        assert!(exact.get(path).is_some_and(|all| calls <= all), "{path:?}: {calls} calls, not {:?}", exact.get(path));
+    }
+    let is_unseen = |path: &[String]| seen.get(path).is_none_or(|&calls| calls == 0.0);
+    let through_inlined = |path: &&Vec<String>| (1..path.len()).any(|len| is_unseen(&path[..len]));
+    assert!(seen.iter().any(|(path, &calls)| calls > 0.0 && through_inlined(&path)), "{seen:?}");
+}
+
+/// Calls by the edges that lead to them, outermost first, told so that two profiles can be compared.
+fn calls_by_path(profile: &Profile) -> BTreeMap<Vec<String>, f64> {
+    let (program, contexts) = (profile.program(), profile.contexts().unwrap());
+    let edge = |id| {
+        let Label::Edge(edge) = contexts.node(id).label else { panic!("no edge") };
+        format!("{:?} {}", program.edges()[edge].site.expand(), program.functions[program.callee(edge)].name)
+    };
+    let path = |id| {
+        let mut path: Vec<String> = std::iter::successors(Some(id), |&id| contexts.node(id).parent.expand()).map(edge).collect();
+        path.reverse();
+        path
+    };
+    contexts.nodes().map(|(id, node)| (path(id), node.weight)).collect()
 }
 
 #[test]
@@ -162,14 +184,24 @@ fn by_the_clock_of_calls_profiles_are_the_same_in_every_run() {
 #[test]
 fn a_thread_that_is_blocked_is_not_sampled() {
     let folder = Folder::new("blocked");
-    let calls = "fun work(): Int { var sum = 0; for i in 0..<300 { sum += i }; return sum }";
-    let source = format!("{calls}\nfun main() {{ for k in 0..<3 {{ sleep(100); for j in 0..<50 {{ work() }} }} }}");
-    let source = folder.write("program.lang", &source);
+    let source = folder.write("program.lang", SLEEPS_AND_WORKS);
     for tier in ["interp", "baseline"] {
         let seen = profile(&folder, &source, &["--tier", tier, "--profile", "stackwalk", "--interval", "1ms"], 0);
-        assert!(seen.meta().counters.samples < 150, "{tier}: {} samples in 300 ms of sleep", seen.meta().counters.samples);
+        let samples = seen.meta().counters.samples;
+        assert!((5..150).contains(&samples), "{tier}: {samples} samples in 300 ms of sleep and 60 of work");
     }
 }
+
+const SLEEPS_AND_WORKS: &str = "
+fun work(): Int { var sum = 0; for i in 0..<300 { sum += i }; return sum }
+fun main() {
+    for k in 0..<3 {
+        sleep(100)
+        let end = clockNanos() + 20_000_000
+        while clockNanos() < end { work() }
+    }
+}
+";
 
 /// Times of dense calls and of sparse ones, shorter than a window and longer, for about half a second of baseline code.
 const DENSE_AND_SPARSE: &str = r#"

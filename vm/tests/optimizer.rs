@@ -56,9 +56,9 @@ fn the_optimized_form_is_shown() {
     let (_, one, note) = vm("opt-one", &["dump", "--stage", "opt", "--function", "main"]);
     assert_eq!(note, "note: main is inlined wherever it is called; these functions contain it\n");
     assert!(all.contains("\"<thread>\"") && one.starts_with("fn") && one.contains("\"<start>\"") && one.len() < all.len(), "{one}");
-    let (_, lowered, _) = vm("ir", &["dump", "--stage", "ir", "--function", "main"]);
-    let (_, untouched, _) = vm("none", &["dump", "--stage", "opt", "--inline", "none", "--passes=none", "--function", "main"]);
-    assert_eq!(untouched, lowered);
+    let lowered = vm("ir", &["dump", "--stage", "ir", "--function", "main"]);
+    assert!(lowered.0 == Some(0) && lowered.1.contains("\"main\""), "{lowered:?}");
+    assert_eq!(vm("none", &["dump", "--stage", "opt", "--inline", "none", "--passes=none", "--function", "main"]), lowered);
 }
 
 #[test]
@@ -161,9 +161,10 @@ mod native {
             let baseline = [&[][..], &["--profile-code", "calls"]].map(|more| code(stage, more));
             let opt = [&[][..], &["--profile-code", "calls"], &["--profile-code", "inlined"]];
             let opt = opt.map(|more| code(stage, &[&["--tier", "opt"], more].concat()));
-            let lines = |text: &String| text.lines().count();
-            assert!(baseline.iter().is_sorted_by_key(lines) && baseline[0] != baseline[1], "{stage}: {baseline:?}");
-            assert!(opt.iter().is_sorted_by_key(lines) && opt[0] != opt[1] && opt[1] != opt[2], "{stage}: {opt:?}");
+            // Texts always differ: addresses in them are those of a process.
+            let grows = |texts: &[String]| texts.is_sorted_by(|less, more| less.lines().count() < more.lines().count());
+            assert!(grows(&baseline), "{stage}: {baseline:?}");
+            assert!(grows(&opt), "{stage}: {opt:?}");
         }
         for (args, expected) in [
             (["--stage", "opt", "--tier=opt", "--profile-code=calls"], "--tier goes with the stages clif and asm"),
