@@ -4,6 +4,7 @@
 
 mod running;
 
+use profiler::plan::Planned;
 use running::{Ended, Folder};
 use std::collections::BTreeMap;
 
@@ -82,14 +83,26 @@ fn tests_of_classes_that_fail_after_a_change_of_phase() {
     same(&folder, "--tier baseline --profile exhaustive --profile-out profile.json -- first", &first);
     for policy in ["dynamic", "cost-benefit", "context"] {
         let asked = format!("--inline {policy} --profile-in profile.json");
-        let (code, printed, errors) = folder.run(&format!("--tier opt {asked} --stats"));
-        assert_eq!((code, &printed), (plain.0, &plain.1), "{errors}");
-        let inlined = errors.lines().filter(|line| line.starts_with("inline.yes")).count();
-        assert!(inlined > 0, "{policy} has inlined nothing:\n{errors}");
+        same(&folder, &format!("--tier opt {asked} --plan-out guards.json"), &plain);
+        let tested = tested(&folder, "guards.json");
+        assert!(tested.iter().any(|(caller, callee)| caller == "areas" && callee == "Square.area"), "{policy}: {tested:?}");
         same(&folder, &format!("--tier adaptive {asked}"), &plain);
         same(&folder, &format!("--tier adaptive {asked} --adapt-stress 5"), &plain);
         same(&folder, &format!("--tier adaptive {asked} --adapt-stress 6 --gc-stress 3"), &plain);
     }
+}
+
+/// Caller and callee of what came in behind a test of the receiver's class.
+fn tested(folder: &Folder, plan: &str) -> Vec<(String, String)> {
+    let plan = profiler::plan::read(&folder.path(plan)).unwrap();
+    let name = |func| plan.names().functions[func].function.name.to_string();
+    let is_behind_test = |decision: &&Planned| {
+        let mut tests =
+            plan.guards().iter().filter(|guard| (guard.root, &guard.chain, guard.site) == (decision.root, &decision.chain, decision.site));
+        decision.verdict.is_inlined() && tests.any(|guard| guard.candidates.len() > 1 && guard.targets.contains(&decision.callee))
+    };
+    let behind_tests = plan.decisions().iter().filter(is_behind_test);
+    behind_tests.map(|decision| (name(plan.names().sites[decision.site].caller), name(decision.callee))).collect()
 }
 
 #[test]
@@ -144,6 +157,9 @@ fn many_threads_while_code_is_replaced_and_freed() {
         same(&folder, &format!("--tier adaptive --adapt-stress {seed}"), &plain);
         same(&folder, &format!("--tier adaptive --adapt-stress {seed} --gc-stress 5"), &plain);
     }
+    let (code, printed, errors) = folder.run("--tier adaptive --adapt-stress 1 --stats");
+    assert_eq!((code, printed), (plain.0, plain.1), "{errors}");
+    assert!(stat(&errors, "native.freed") > 0, "nothing was freed:\n{errors}");
 }
 
 /// Addresses that were recorded in code which is replaced are decoded before it is freed: every call is counted, where it belongs.
@@ -307,19 +323,22 @@ fun main() {
     println(sum)
 }
 ";
-    // How soon something is compiled is up to the machine.
-    let planned = [4_000_000, 40_000_000, 400_000_000].iter().find_map(|rounds| {
-        folder.write("program.lang", &LOOP.replace("ROUNDS", &rounds.to_string()));
-        let (code, _, errors) = folder.run("--tier adaptive --inline static --plan-out loop.json --stats");
+    let compiles_loops = |options: &str| {
+        let (code, _, errors) = folder.run(&format!("--tier adaptive {options} --stats"));
         assert_eq!(code, Some(0), "{errors}");
         let [whole, part]: [f64; 2] = ["adaptive.time", "adaptive.optimizer"].map(|name| row(&errors, name));
         assert!(whole >= part, "the whole is less than a part:\n{errors}");
-        (stat(&errors, "adaptive.loops") > 0).then(|| inlined(&folder, "loop.json"))
+        assert!(!errors.contains("not-in-plan"), "{errors}");
+        stat(&errors, "adaptive.loops") > 0
+    };
+    // How soon something is compiled is up to the machine.
+    let found = [4_000_000, 40_000_000, 400_000_000].iter().any(|rounds| {
+        folder.write("program.lang", &LOOP.replace("ROUNDS", &rounds.to_string()));
+        compiles_loops("--inline static --plan-out loop.json") && compiles_loops("--plan-in loop.json")
     });
-    let planned = planned.expect("seconds are enough to compile something");
+    assert!(found, "seconds are enough to compile something");
+    let planned = inlined(&folder, "loop.json");
     assert!(planned.iter().any(|(call, comes_in)| call.starts_with("main: ") && *comes_in), "{planned:?}");
-    let (_, _, errors) = folder.run("--tier adaptive --plan-in loop.json --stats");
-    assert!(!errors.contains("not-in-plan"), "{errors}");
 }
 
 /// What is asked about again is decided as it was while the program ran, on this tier and on the other.
