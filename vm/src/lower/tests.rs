@@ -358,5 +358,5 @@ fn instances_without_end_are_reported() {
             f(n - 1, B<T>()) } }
         fun main() { f(1, 0) }";
     let errors = try_lower(source).map(|_| ()).unwrap_err();
-    assert!(errors.starts_with("E060"), "{errors}");
+    assert!(errors.starts_with("E0604"), "{errors}");
 }

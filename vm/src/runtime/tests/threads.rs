@@ -2,7 +2,7 @@
 
 use super::harness::*;
 use crate::runtime::heap::Want;
-use crate::runtime::thread::Ref;
+use crate::runtime::thread::{Ref, Thread};
 use crate::runtime::{RuntimeOptions, view};
 use jit::ir::Builtin;
 use std::num::NonZeroU32;
@@ -134,16 +134,30 @@ fn errors_reach_whoever_joins() {
 #[test]
 fn a_program_ends_with_its_last_thread() {
     let outcome = run(|t| {
+        let ends = Arc::new(AtomicBool::new(false));
+        let mut before = None;
         for i in 0..3 {
-            spawn(t, move |t| {
-                call(t, Builtin::Sleep, &[20 * i])?;
+            let ends = ends.clone();
+            let turn = move |t: &Thread| match before {
+                Some(thread) => assert!(join(t, thread).is_null()),
+                None => {
+                    while !ends.load(SeqCst) {
+                        call(t, Builtin::Sleep, &[1]).unwrap();
+                    }
+                    // Now it has printed, and is about to return.
+                    call(t, Builtin::Sleep, &[20]).unwrap();
+                }
+            };
+            before = Some(spawn(t, move |t| {
+                turn(t);
                 println(t, &format!("thread {i} ends"));
                 Ok(0)
-            })?;
+            })?);
         }
         println(t, "main ends");
+        ends.store(true, SeqCst);
         Ok(5)
     });
     assert_eq!(outcome.status.code, 5);
-    assert!(outcome.out.ends_with("thread 1 ends\nthread 2 ends\n"), "{}", outcome.out);
+    assert_eq!(outcome.out, "main ends\nthread 0 ends\nthread 1 ends\nthread 2 ends\n");
 }
