@@ -13,6 +13,8 @@ const EXACT: &[&str] = &[
     "--tier baseline --profile exhaustive --osr-stress",
     "--tier opt --profile exhaustive --profile-inlined",
     "--tier adaptive --profile exhaustive --profile-inlined",
+    // Whatever the clock says, something is compiled.
+    "--tier adaptive --profile exhaustive --profile-inlined --adapt-stress 1",
 ];
 
 /// Samplers at rates far beyond what is useful, so that something is always under way.
@@ -25,9 +27,12 @@ const SAMPLED: &[&str] = &[
     "--tier baseline --profile adaptive --interval 100us --burst 500 --reenable 0.2",
     WINDOWS,
     BESIDE,
-    "--tier opt --profile estimator --trigger calls --interval 200 --profile-inlined",
+    BY_CALLS,
     "--tier interp --profile adaptive --interval 100us --burst 500",
 ];
+
+/// Takes samples however fast the program is.
+const BY_CALLS: &str = "--tier opt --profile estimator --trigger calls --interval 200 --profile-inlined";
 
 /// The only ones that do not count every call.
 const WINDOWS: &str = "--tier baseline --profile adaptive --interval 100";
@@ -70,13 +75,18 @@ fn check(name: &str, source: &str, more: &str, known: &[(&str, f64)]) {
         assert_eq!(exact.get_or_insert_with(|| found.clone()), &found, "{options}");
     }
     let total: f64 = exact.iter().flat_map(|calls| calls.values()).sum();
+    let mut samples = 0;
     for options in SAMPLED {
-        let counted = folder.profile(&format!("{options} {more}"), &plain).meta().counters.calls as f64;
+        let counters = folder.profile(&format!("{options} {more}"), &plain).meta().counters;
+        assert!(*options != BY_CALLS || counters.samples > 0, "{options}: no samples");
+        samples += if *options == BY_CALLS { 0 } else { counters.samples };
+        let counted = counters.calls as f64;
         let is_windowed = [WINDOWS, BESIDE].contains(options);
         let sees_all = !is_windowed && !options.contains("opt") || options.contains("inlined");
         let most = if is_windowed { f64::INFINITY } else { total };
         assert!(if sees_all { counted == total } else { counted <= most && counted > 0.0 }, "{options}: {counted} of {total} calls");
     }
+    assert!(samples > 0, "no clock has had a sample taken");
 }
 
 const WORK: &str = "
