@@ -1,6 +1,7 @@
 //! Any bytes as a trace file, as they are and with their checksums put right: readers neither panic, nor loop, nor take more memory than their limits say; all ways of reading find the same, and what was read is written and read again unchanged.
 #![no_main]
 
+use profiler::event::Event;
 use profiler::trace::{Limits, Trace, TraceReader, TraceWriter};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -49,9 +50,23 @@ fn check(bytes: &[u8]) {
     let again = Trace::load(file.as_slice(), Limits::default()).expect("a header");
     assert!(again.damage.is_none());
     assert_eq!(again.clock, trace.clock);
+    assert_eq!(again.program.functions, trace.program.functions);
+    assert_eq!(again.program.sites, trace.program.sites);
+    assert_eq!(again.program.edges(), trace.program.edges());
+    assert_eq!(again.threads.len(), trace.threads.len());
     for (id, thread) in trace.threads.iter() {
-        // Returns when nothing is open are not written again.
-        assert!(again.threads[id].events.len() <= thread.events.len());
-        assert_eq!(again.threads[id].name, thread.name);
+        assert_eq!(again.threads[id].events, matched(&thread.events));
+        assert_eq!((&again.threads[id].name, again.threads[id].start), (&thread.name, thread.start));
     }
+}
+
+/// Without returns when nothing is open, which are not written again.
+fn matched(events: &[Event]) -> Vec<Event> {
+    let mut open = 0u64;
+    let is_matched = |event: &&Event| {
+        let after = if event.edge().is_some() { Some(open + 1) } else { open.checked_sub(1) };
+        open = after.unwrap_or(0);
+        after.is_some()
+    };
+    events.iter().filter(is_matched).copied().collect()
 }
