@@ -61,6 +61,9 @@ impl Counts {
     /// Once the profiler has finished.
     pub fn of(profiler: &Profiler) -> Result<Counts, String> {
         let ledger = profiler.ledger();
+        if ledger.lost > 0 {
+            return Err(format!("{} records fitted to nothing", ledger.lost));
+        }
         let calls = profiler.counters().calls;
         let profile = ledger.collector.profile(Meta::default(), ledger.program.clone(), None).map_err(|e| e.to_string())?;
         if profile.dcg_total() != calls as f64 {
