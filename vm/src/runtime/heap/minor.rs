@@ -222,7 +222,9 @@ impl Scavenger {
             }
             let (data, len) = ((obj + ARRAY_DATA as usize) as *mut u64, array_len(obj));
             for i in 0..len {
-                self.prefetch_young(*data.add((i + tuning::PREFETCH_OBJECTS).min(len - 1)) as usize);
+                let ahead = |objects: usize| *data.add((i + objects).min(len - 1)) as usize;
+                self.prefetch_young(ahead(2 * tuning::PREFETCH_OBJECTS));
+                self.prefetch_with_element(ahead(tuning::PREFETCH_OBJECTS));
                 self.copied = 0;
                 f(self, data.add(i));
                 let element = self.copied;
@@ -242,11 +244,22 @@ impl Scavenger {
 
     #[inline(always)]
     unsafe fn prefetch_referents(&self, obj: usize) {
-        // SAFETY: by the caller an old object.
+        // SAFETY: by the caller an object that was not copied.
         unsafe {
             let desc = desc(self.base, header(obj));
             if desc.shape == Shape::Object {
                 for_each_ref(obj, desc, |slot| self.prefetch_young(*slot as usize));
+            }
+        }
+    }
+
+    /// What comes along with an element of a long array, if that is copied: the element itself has been fetched.
+    #[inline(always)]
+    unsafe fn prefetch_with_element(&self, element: usize) {
+        // SAFETY: a young reference is one to an object, whose header says whether it was copied.
+        unsafe {
+            if element.wrapping_sub(self.young) < self.young_len && gc_byte(header(element)) & FORWARDED == 0 {
+                self.prefetch_referents(element);
             }
         }
     }

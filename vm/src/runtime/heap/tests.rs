@@ -384,6 +384,27 @@ fn elements_of_long_arrays_take_along_what_they_refer_to() {
     }
 }
 
+/// What an element refers to is fetched ahead, if it was not copied already.
+#[test]
+fn elements_stand_in_a_long_array_more_than_once() {
+    let mut f = Fixture::new(8 << 20, 256 << 10);
+    let count = 100;
+    f.roots = vec![f.alloc(LEAF, 0).0];
+    let array = f.alloc(REFS, count);
+    f.roots.push(array.0);
+    let elements = [f.alloc(NODE, 0), f.alloc(NODE, 0)];
+    elements.iter().for_each(|&element| view::store(element, 8, f.roots[0]));
+    for i in 0..count {
+        view::store(array, ARRAY_DATA + 8 * i as i32, elements[i % 2].0);
+    }
+    for _ in 0..3 {
+        assert!(f.collect(Want::Nursery));
+        let element = |i: usize| view::load_ref(Ref(f.roots[1]), ARRAY_DATA + 8 * i as i32);
+        assert!((2..count).all(|i| element(i).0 == element(i - 2).0) && element(0).0 != element(1).0);
+        assert!((0..2).all(|i| view::load(element(i), 8) == f.roots[0]));
+    }
+}
+
 #[test]
 fn dead_objects_that_stay_are_not_told_as_live() {
     let mut f = Fixture::new(64 << 20, 1 << 20);
