@@ -11,6 +11,10 @@ pub struct ThreadContext {
     pub stack_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,
+    /// 1: where there is code that counts calls and code that does not, the former is to run; otherwise 0. Exits ([`Op::ExitPoll`](crate::ir::Op::ExitPoll)) look at this and the yield flag at once, as one word with what lies behind it.
+    pub counts_calls: AtomicU8,
+    /// 0.
+    pub rest_of_flags: [u8; 2],
     /// Calls until the next one that is seen: code that is compiled to count them (`native::Profiling`) takes one off for each call, and below zero tells the runtime of it. What was put here minus what is left is the exact number of
     /// calls since; the runtime sets it anew whenever it likes.
     pub calls_left: i64,
@@ -32,6 +36,8 @@ pub struct ThreadContext {
     pub stub_args: [u64; 2],
     /// The native engine whose code runs; set on entry.
     pub engine: *const std::ffi::c_void,
+    /// Where its exits' cells lie, or 0; set on entry.
+    pub exit_cells: u64,
     /// The runtime's own data for this thread.
     pub runtime: *mut std::ffi::c_void,
     /// The real limit, to restore the others from and to tell a yield from an overflow.
@@ -61,6 +67,8 @@ impl ThreadContext {
         ThreadContext {
             stack_limit: AtomicU64::new(0),
             yield_flag: AtomicU8::new(0),
+            counts_calls: AtomicU8::new(0),
+            rest_of_flags: [0; 2],
             calls_left: 0,
             alloc_cursor: 0,
             alloc_limit: 0,
@@ -73,6 +81,7 @@ impl ThreadContext {
             entry_sp: 0,
             stub_args: [0; 2],
             engine: std::ptr::null(),
+            exit_cells: 0,
             runtime,
             real_stack_limit: 0,
             record_cursor: std::ptr::null_mut(),
@@ -94,6 +103,7 @@ macro_rules! offsets {
 offsets! {
     STACK_LIMIT = stack_limit;
     YIELD_FLAG = yield_flag;
+    COUNTS_CALLS = counts_calls;
     CALLS_LEFT = calls_left;
     ALLOC_CURSOR = alloc_cursor;
     ALLOC_LIMIT = alloc_limit;
@@ -106,6 +116,7 @@ offsets! {
     ENTRY_SP = entry_sp;
     STUB_ARGS = stub_args;
     ENGINE = engine;
+    EXIT_CELLS = exit_cells;
     RECORD_CURSOR = record_cursor;
     RECORD_END = record_end;
     REAL_STACK_LIMIT = real_stack_limit;

@@ -29,7 +29,12 @@ entities! {
     StrId "str";
     /// A position inside of a callee that was inlined.
     InlinedId "in";
+    /// A poll at which code that counts calls and code that does not lead to each other: one for all copies of it in any code of one engine.
+    Exit "exit";
 }
+
+/// Exits of all code of one engine. Loops of further code are never left at exits.
+pub const MAX_EXITS: usize = 1 << 16;
 
 /// A position: in the source map of the front end (0 is "none"), or inside of a callee that was inlined, which [`super::Function::inlined`] describes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]

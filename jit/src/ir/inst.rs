@@ -194,6 +194,11 @@ pub enum Op {
     },
     /// Yield point of a loop's back-edge; safepoint.
     Poll,
+    /// The same in code that may be left there for code that counts calls, or does not: with what lives behind it and is not constant. [`crate::opt::exits`] makes it, behind all passes.
+    ExitPoll {
+        exit: Exit,
+        live: Args,
+    },
     /// A call of an inlined function begins here; the position says which. It has an effect (somebody counts), but touches no memory.
     Probe,
 }
@@ -252,6 +257,7 @@ macro_rules! for_each_operand {
                 b.$iter().for_each(&mut f);
             }
             Op::Call { args, .. } | Op::CallVirtual { args, .. } | Op::CallBuiltin { args, .. } => args.$iter().for_each(&mut f),
+            Op::ExitPoll { live, .. } => live.$iter().for_each(&mut f),
         }
     }};
 }
@@ -298,7 +304,7 @@ impl Op {
             Op::LoadGlobal(g) => module.globals[*g].ty.ty(),
             Op::Atomic(AtomicOp::Load | AtomicOp::FetchAdd, ..) => Ty::Int,
             Op::Atomic(AtomicOp::Store, ..) | Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) => return None,
-            Op::Poll | Op::Probe => return None,
+            Op::Poll | Op::ExitPoll { .. } | Op::Probe => return None,
             Op::Call { func, .. } => return module.funcs[*func].ret.map(|t| t.ty()),
             Op::CallVirtual { selector, .. } => return module.selectors[*selector].ret.map(|t| t.ty()),
             Op::CallBuiltin { builtin, .. } => return builtin.signature().ret,
@@ -327,7 +333,7 @@ impl Op {
     /// Whether the collector may run inside: every reference live across it can move.
     pub fn is_safepoint(&self) -> bool {
         match self {
-            Op::New(_) | Op::NewArray(..) | Op::Call { .. } | Op::CallVirtual { .. } | Op::Poll => true,
+            Op::New(_) | Op::NewArray(..) | Op::Call { .. } | Op::CallVirtual { .. } | Op::Poll | Op::ExitPoll { .. } => true,
             Op::CallBuiltin { builtin, .. } => builtin.signature().is_safepoint,
             _ => false,
         }

@@ -36,8 +36,12 @@ pub fn loop_polls(func: &Function) -> Vec<LoopPoll> {
 }
 
 fn first_poll(func: &Function, block: Block) -> Option<LoopPoll> {
-    let inst = func.blocks[block].insts.iter().copied().find(|&i| func.insts[i].op == Op::Poll)?;
+    let inst = func.blocks[block].insts.iter().copied().find(|&i| is_poll(&func.insts[i].op))?;
     Some(LoopPoll { block, inst, live: Vec::new(), constants: Vec::new() })
+}
+
+fn is_poll(op: &Op) -> bool {
+    matches!(op, Op::Poll | Op::ExitPoll { .. })
 }
 
 /// The operation's value is as well made anew.

@@ -276,6 +276,7 @@ fn print_op(f: &mut impl Write, op: &Op) -> fmt::Result {
         Op::CallVirtual { selector, args, site } => write!(f, "call_virtual {selector}({}) {site}", Commas(args)),
         Op::CallBuiltin { builtin, args } => write!(f, "call_builtin {}({})", builtin.name(), Commas(args)),
         Op::Poll => write!(f, "poll"),
+        Op::ExitPoll { exit, live } => write!(f, "exit_poll {exit}({})", Commas(live)),
         Op::Probe => write!(f, "probe"),
     }
 }

@@ -85,6 +85,9 @@ pub enum Osr {
     Always(fn(&Module, FuncId, Block) -> Option<Function>),
 }
 
+/// Gives a body exits, [`crate::opt::exits::with_exits`].
+pub type MakeExits = fn(&Function, &mut dyn FnMut(usize) -> Option<Exit>) -> Option<(Function, Vec<Exit>)>;
+
 /// What holds for all code of an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -98,6 +101,9 @@ pub struct Options {
     /// Code of [`Level::Optimized`] tells of calls, too. If not, each function keeps code of the other level beside it, which does: calls go there until [`Engine::count_calls`](super::Engine::count_calls) says otherwise.
     pub profile_optimized: bool,
     pub osr: Osr,
+    /// Optimized code is made in both kinds at once, one that tells of calls and one that does not, and its loops are left for the other kind as [`ThreadContext::counts_calls`] says, once such code is installed
+    /// ([`Engine::wanted_exits`](super::Engine::wanted_exits)). For [`Engine::count_calls`](super::Engine::count_calls), with [`Profiling::Inlined`]. This makes the exits.
+    pub exits: Option<MakeExits>,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
@@ -117,6 +123,7 @@ impl Default for Options {
             profiling: Profiling::Off,
             profile_optimized: true,
             osr: Osr::Off,
+            exits: None,
             verify: cfg!(debug_assertions),
             large_function: 10_000,
             code_size: 128 << 20,

@@ -4,7 +4,7 @@
 //! thunk (some hundred nanoseconds), and for nothing else.
 //! Invariant: giving up changes what is fast, not what runs: calls find code of the first level, or compile it, as a first call does.
 
-use super::api::{Level, VersionInfo};
+use super::api::Level;
 use super::engine::{Engine, Twins};
 use crate::ir::{Block, FuncId};
 use std::sync::atomic::Ordering;
@@ -38,10 +38,9 @@ impl Calls {
 }
 
 impl Twins {
-    /// What can be given up: optimized code beside which there is none that counts and is optimized, too.
-    fn optimized(&self) -> Option<VersionInfo> {
-        let only = self.counted.is_none_or(|counted| counted.level == Level::Baseline);
-        self.plain.filter(|plain| only && plain.level == Level::Optimized)
+    /// Calls run optimized code while they are not counted.
+    fn is_optimized(&self) -> bool {
+        self.plain.is_some_and(|plain| plain.level == Level::Optimized)
     }
 }
 
@@ -50,7 +49,7 @@ impl Engine {
     pub fn arm(&self, func: FuncId) -> bool {
         let versions = &mut *self.versions();
         let calls = versions.calls;
-        let Some(twins) = versions.twins(func).filter(|twins| twins.optimized().is_some()) else { return false };
+        let Some(twins) = versions.twins(func).filter(|twins| twins.is_optimized()) else { return false };
         if std::mem::replace(&mut twins.is_armed, true) {
             return true;
         }
@@ -78,9 +77,10 @@ impl Engine {
         let calls = versions.calls;
         let Some(twins) = versions.twins(func).filter(|twins| twins.is_armed) else { return false };
         twins.is_armed = false;
-        let version = twins.plain.take();
+        let counted = twins.counted.take_if(|counted| counted.level == Level::Optimized);
+        let code: Vec<_> = twins.plain.take().into_iter().chain(counted).map(|version| (version.entry, version.len)).collect();
         self.connect(twins, calls);
-        version.iter().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
+        versions.retire(&code);
         true
     }
 

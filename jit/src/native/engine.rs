@@ -12,6 +12,7 @@ use super::api::*;
 use super::cells::EntryCells;
 use super::cold::Calls;
 use super::compile::Compiler;
+use super::exits::{ExitCells, Families};
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
 use super::region::CodeRegion;
@@ -51,6 +52,7 @@ pub struct Engine {
     thunks: Thunks,
     cells: EntryCells,
     osr: OsrCells,
+    exits: ExitCells,
     /// By [`Level`].
     compilers: [Mutex<Compiler>; 2],
     versions: Mutex<Versions>,
@@ -61,6 +63,7 @@ pub struct Engine {
 #[derive(Default)]
 pub(super) struct Versions {
     pub out_of_use: OutOfUse,
+    pub families: Families,
     /// Why functions could not be compiled when they were called, the last reason of each.
     failures: BTreeMap<FuncId, NativeError>,
     /// Of functions that are compiled, in the order in which they were.
@@ -74,6 +77,18 @@ impl Versions {
     /// Exceeds a limit of the compiler, as it stands in the module: trying again does not help. (Memory may be there the next time.)
     fn limit_exceeded(&self, func: FuncId) -> Option<&NativeError> {
         self.failures.get(&func).filter(|error| matches!(error, NativeError::Compile { .. }))
+    }
+
+    /// Nothing leads to this code any more, by entries and lengths. All that was made of the same body goes with it.
+    pub fn retire(&mut self, code: &[(u64, u32)]) {
+        let mut gone = Vec::new();
+        for &(entry, len) in code {
+            if !gone.contains(&(entry, len)) {
+                let group = self.families.take(entry).unwrap_or_else(|| vec![(entry, len)]);
+                self.out_of_use.retire(&group);
+                gone.extend(group);
+            }
+        }
     }
 
     /// Of a function that was compiled once.
@@ -94,6 +109,24 @@ pub(super) struct Twins {
     pub is_watched: bool,
     /// What the one that counts was made of; `None`: the function as it stands in the module.
     body: Option<Arc<Function>>,
+}
+
+/// New versions of a function, one at least.
+struct Made {
+    plain: Option<VersionInfo>,
+    counted: Option<VersionInfo>,
+    /// As in [`Twins`].
+    body: Option<Arc<Function>>,
+}
+
+impl Made {
+    fn plain(version: VersionInfo) -> Made {
+        Made { plain: Some(version), counted: None, body: None }
+    }
+
+    fn counted(version: VersionInfo, body: Option<Arc<Function>>) -> Made {
+        Made { plain: None, counted: Some(version), body }
+    }
 }
 
 #[derive(Default)]
@@ -137,6 +170,7 @@ impl Engine {
         let [baseline, optimized] = Level::ALL.map(|level| Compiler::new(level, &options).map(Mutex::new));
         let compilers = [baseline?, optimized?];
         let osr = OsrCells::new(options.osr)?;
+        let exits = ExitCells::new(options.exits.is_some())?;
         // SAFETY: the field order drops the registration before the tables.
         let registration = unsafe { Registration::new(&tables) };
         let engine = Engine {
@@ -151,6 +185,7 @@ impl Engine {
             thunks,
             cells,
             osr,
+            exits,
             compilers,
             versions: Mutex::default(),
             counters: Counters::default(),
@@ -167,7 +202,7 @@ impl Engine {
 
     fn env_for(&self, profiling: Profiling) -> Env<'_> {
         let (module, layout, addresses, options) = (&*self.module, &*self.layout, &self.addresses, &self.options);
-        Env { module, layout, addresses, options, profiling, cells: &self.cells, osr: &self.osr }
+        Env { module, layout, addresses, options, profiling, cells: &self.cells, osr: &self.osr, exits: &self.exits }
     }
 
     /// Where calls of the function go, if there is code for it. This is such a call: it leads to what was armed again.
@@ -220,39 +255,39 @@ impl Engine {
             let mut versions = self.versions();
             // Meanwhile a version may have been installed that somebody has chosen.
             if let Some(entry) = self.find(&mut versions, func) {
-                versions.out_of_use.retire(version.entry, version.len);
+                versions.retire(&[(version.entry, version.len)]);
                 return Ok(entry);
             }
             // Or calls are counted by now, and nobody would ask for the other version as long as they are.
             if profiling != self.options.profiling && !versions.calls.are_plain {
-                versions.out_of_use.retire(version.entry, version.len);
+                versions.retire(&[(version.entry, version.len)]);
                 profiling = self.options.profiling;
                 continue;
             }
-            self.lead_to(&mut versions, version, profiling, None);
+            let made = if profiling == Profiling::Off { Made::plain(version) } else { Made::counted(version, None) };
+            self.lead_to(&mut versions, func, made);
             return Ok(version.entry);
         }
     }
 
-    /// All calls that begin from now on go to the version, but those that are counted: while it does not count they go where they went, if that counts. What nobody calls any more is retired.
-    fn lead_to(&self, versions: &mut Versions, version: VersionInfo, profiling: Profiling, body: Option<Arc<Function>>) {
-        let func = version.func;
+    /// All calls that begin from now on go to what was made, but those that are counted: while it has no version that counts they go where they went, if that counts. What nobody calls any more is retired.
+    fn lead_to(&self, versions: &mut Versions, func: FuncId, made: Made) {
         let next = versions.twins.len();
         let i = *versions.index.entry(func).or_insert(next);
         if i == next {
             versions.twins.push(Twins { func, plain: None, counted: None, is_armed: false, is_watched: false, body: None });
         }
         let twins = &mut versions.twins[i];
-        let replaced = match profiling {
-            Profiling::Off => [twins.plain.replace(version), None],
-            Profiling::Calls | Profiling::Inlined => {
-                twins.body = body;
-                [twins.plain.take(), twins.counted.replace(version)]
-            }
-        };
+        let mut replaced = Vec::new();
+        if made.counted.is_some() {
+            replaced.extend(std::mem::replace(&mut twins.counted, made.counted));
+            twins.body = made.body;
+        }
+        replaced.extend(std::mem::replace(&mut twins.plain, made.plain));
         (twins.is_armed, twins.is_watched) = (false, false);
         self.connect(twins, versions.calls);
-        replaced.into_iter().flatten().for_each(|version| versions.out_of_use.retire(version.entry, version.len));
+        let replaced: Vec<_> = replaced.iter().map(|version| (version.entry, version.len)).collect();
+        versions.retire(&replaced);
     }
 
     /// Leads calls to the version that they are for, or to the other where that is missing. Where there is none, calls compile one; those that are to be noticed come there, too.
@@ -267,8 +302,13 @@ impl Engine {
         versions.twins.iter().for_each(|twins| self.connect(twins, versions.calls));
     }
 
-    /// What code of this level tells of calls.
-    fn profiling(&self, level: Level) -> Profiling {
+    /// Code of this level is made in both kinds at once ([`Options::exits`]).
+    pub(super) fn makes_both(&self, level: Level) -> bool {
+        self.options.exits.is_some() && level == Level::Optimized
+    }
+
+    /// What code of this level tells of calls, if it is made in one kind at a time.
+    pub(super) fn profiling(&self, level: Level) -> Profiling {
         if level == Level::Optimized && !self.options.profile_optimized { Profiling::Off } else { self.options.profiling }
     }
 
@@ -298,7 +338,7 @@ impl Engine {
                 *missing = Some(made);
                 self.connect(twins, versions.calls);
             } else {
-                versions.out_of_use.retire(made.entry, made.len);
+                versions.retire(&[(made.entry, made.len)]);
             }
         }
     }
@@ -320,24 +360,57 @@ impl Engine {
     pub fn install(&self, func: FuncId, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
         let declared = &self.module.funcs[func];
         assert_eq!((&body.params, body.ret), (&declared.params, declared.ret), "the signature of {}", declared.name);
-        let version = self.compile_version(func, body, level, ANY_FRAME)?;
+        if self.makes_both(level) {
+            return self.install_both(func, body);
+        }
         let profiling = self.profiling(level);
-        let body = (profiling != Profiling::Off).then(|| Arc::new(body.clone()));
-        self.lead_to(&mut self.versions(), version, profiling, body);
+        let version = self.compile_version(func, body, level, profiling, ANY_FRAME)?;
+        let made = match profiling {
+            Profiling::Off => Made::plain(version),
+            Profiling::Calls | Profiling::Inlined => Made::counted(version, Some(Arc::new(body.clone()))),
+        };
+        self.lead_to(&mut self.versions(), func, made);
         Ok(version)
     }
 
-    /// Something that may replace other code, and to which nothing leads yet; it stands for the function in traces.
-    pub(super) fn compile_version(&self, func: FuncId, body: &Function, level: Level, max_frame: u32) -> Result<VersionInfo, NativeError> {
+    /// The same where optimized code is made in both kinds.
+    fn install_both(&self, func: FuncId, body: &Function) -> Result<VersionInfo, NativeError> {
+        let (body, exits) = self.with_exits(body).unwrap_or_else(|| (Arc::new(body.clone()), Vec::new()));
+        let code @ [plain, counted] = self.compile_both(func, &body, ANY_FRAME)?;
+        let versions = &mut *self.versions();
+        versions.families.add(body.clone(), exits, code.to_vec());
+        self.lead_to(versions, func, Made { plain: Some(plain), counted: Some(counted), body: Some(body) });
+        Ok(plain)
+    }
+
+    /// Optimized code that does not count, and optimized code that does.
+    pub(super) fn compile_both(&self, func: FuncId, body: &Function, max_frame: u32) -> Result<[VersionInfo; 2], NativeError> {
+        let plain = self.compile_version(func, body, Level::Optimized, Profiling::Off, max_frame)?;
+        let counted = self.compile_version(func, body, Level::Optimized, self.options.profiling, max_frame);
+        if counted.is_err() {
+            self.versions().retire(&[(plain.entry, plain.len)]);
+        }
+        Ok([plain, counted?])
+    }
+
+    /// Something that may replace other code, and to which nothing leads yet; it stands for the function in traces. Code whose frame takes more than `max_frame` bytes is refused.
+    pub(super) fn compile_version(
+        &self,
+        func: FuncId,
+        body: &Function,
+        level: Level,
+        profiling: Profiling,
+        max_frame: u32,
+    ) -> Result<VersionInfo, NativeError> {
         self.region.allow_reuse();
-        self.build(&mut self.compiler(level), func, body, self.profiling(level), max_frame)
+        self.build(&mut self.compiler(level), func, body, profiling, max_frame)
     }
 
     /// Nothing leads to the code that begins here any more: it is freed once no thread runs it.
     pub(super) fn retire_entry(&self, entry: u64) {
         let mut versions = self.versions();
         let len = self.tables.version(entry).expect("code that is not retired is known").len;
-        versions.out_of_use.retire(entry, len);
+        versions.retire(&[(entry, len)]);
     }
 
     /// Code in the region, its tables published. Code whose frame takes more than `max_frame` bytes is refused.
@@ -470,6 +543,8 @@ impl Engine {
         // The stack pointer stays a multiple of 16.
         stack.resize(stack.len().next_multiple_of(2), 0);
         let entry = self.cells.entry(func);
+        // SAFETY: by contract.
+        unsafe { (*ctx).exit_cells = self.exits.address() };
         // SAFETY: by contract, with arguments where the calling convention wants them.
         unsafe { stubs::enter(ctx, entry, &mut registers, stack.as_ptr(), stack.len() as u64, self) };
         if registers.thrown != 0 {
@@ -594,6 +669,10 @@ impl Engine {
 
     pub(super) fn osr_cells(&self) -> &OsrCells {
         &self.osr
+    }
+
+    pub(super) fn exits(&self) -> &ExitCells {
+        &self.exits
     }
 
     pub(super) fn tables(&self) -> &CodeTables {

@@ -3,7 +3,7 @@
 //! In: functions made by [`crate::opt::osr`], to be compiled and installed. Out: for each poll of a function an 8-byte cell that compiled code looks at; 0 as long as there is nothing. A release store installs, as with entry cells;
 //! calls of the function go through its entry cell as ever, and do not come here.
 
-use super::api::{Level, NativeError, Osr, VersionInfo};
+use super::api::{Level, NativeError, Osr, Profiling, VersionInfo};
 use super::engine::Engine;
 use super::region::Pages;
 use super::tables::SiteKind;
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard};
 const MAX_LOOPS: usize = 1 << 17;
 
 /// Bytes that the frame of code for a loop may take. It makes place for a frame that had passed the stack's check, and makes no check itself: it may lie in the reserve below the limit, of which this is a small part.
-const MAX_FRAME: u32 = 32 << 10;
+pub(super) const MAX_FRAME: u32 = 32 << 10;
 
 /// One for each poll that was compiled, by the function and the block that holds it. Low in memory where there is room, like entry cells.
 pub struct OsrCells {
@@ -65,7 +65,14 @@ impl Engine {
         assert_eq!(body.start, Start::Loop, "{} begins at a call", body.name);
         let never_left = || NativeError::Compile { func, message: "its loops are not left".into() };
         let cell = self.osr_cell(func, block).ok_or_else(never_left)?;
-        let version = self.compile_version(func, body, level, MAX_FRAME)?;
+        let with_exits = if self.makes_both(level) { self.with_exits(body) } else { None };
+        let body = with_exits.as_ref().map_or(body, |(body, _)| body);
+        // Of both kinds one is enough: from its exits the other one is come to.
+        let profiling = if self.makes_both(level) { Profiling::Off } else { self.profiling(level) };
+        let version = self.compile_version(func, body, level, profiling, MAX_FRAME)?;
+        if let Some((body, exits)) = with_exits {
+            self.versions().families.add(body, exits, vec![version]);
+        }
         // Who loads the cell jumps there before the next safepoint.
         match cell.swap(version.entry, Ordering::AcqRel) {
             0 => {}

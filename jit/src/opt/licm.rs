@@ -12,13 +12,13 @@
 mod preheaders;
 mod promote;
 
-use super::Context;
 use super::analysis::defs::{Def, Defs};
 use super::analysis::effects::{cannot_throw, is_pure};
 use super::analysis::loops::{LoopId, Loops, Predecessors, predecessors};
 use super::analysis::memory::Memory;
 use super::analysis::shape::{Shape, Shapes};
 use super::analysis::types::Types;
+use super::{Context, Probes};
 use crate::ir::dominators::Dominators;
 use crate::ir::rewrite::{Aliases, reachable_blocks};
 use crate::ir::*;
@@ -148,7 +148,7 @@ impl<'a, 'b> Round<'a, 'b> {
                 if self.may_move(func, block, &func.insts[inst].op, here) {
                     self.hoist(func, inst);
                 } else {
-                    here = after(&func.insts[inst].op, here);
+                    here = self.after(&func.insts[inst].op, here);
                 }
             }
             if is_start {
@@ -223,6 +223,15 @@ impl<'a, 'b> Round<'a, 'b> {
         is_index_of(func, &self.at.defs, &self.at.memory, array, index)
     }
 
+    /// What is known of the round's start after an operation that stays.
+    fn after(&self, op: &Op, before: Start) -> Start {
+        let is_certain = before.is_certain && !op.may_throw();
+        // Whether an error comes before a call or behind it can be counted.
+        let is_counted = *op == Op::Probe && self.at.cx.probes != Probes::Sampled;
+        let is_silent = is_certain && !may_write(op) && !is_counted;
+        Start { is_certain, is_silent: before.is_silent && is_silent }
+    }
+
     fn keeps_place(&self, op: &Op) -> bool {
         let Some((place, _)) = self.at.memory.access(op) else { return false };
         self.writes.as_ref().is_some_and(|writes| !writes.iter().any(|w| self.at.memory.clobbers(w, &place)))
@@ -256,14 +265,6 @@ fn is_index_of(func: &Function, defs: &Defs, memory: &Memory<'_>, array: Value, 
         Some(Op::CheckIndex { array: checked, .. } | Op::CheckBounds(checked, _)) => memory.root(*checked) == memory.root(array),
         _ => false,
     }
-}
-
-/// What is known of the round's start after an operation that stays.
-fn after(op: &Op, before: Start) -> Start {
-    let is_certain = before.is_certain && !op.may_throw();
-    // Whether an error comes before a call or behind it can be counted.
-    let is_silent = is_certain && !may_write(op) && *op != Op::Probe;
-    Start { is_certain, is_silent: before.is_silent && is_silent }
 }
 
 fn is_constant(op: &Op) -> bool {

@@ -15,7 +15,7 @@
 //! Invariants that every pass keeps:
 //! - What a program prints, the errors it throws and their traces stay the same. A throwing operation is neither added to a way, nor moved across an effect that can be seen (a store to memory that others reach, a call, another
 //!   error), nor given another position; but for allocations, which [`escape`] drops, moves down and repeats, with the OutOfMemoryError that they may throw.
-//! - A probe ([`Probes`]) runs once for each call that was inlined, also where an error ends the callee at once: it stays on every way it is on, on the same side of other probes, calls and what may throw. Memory accesses may pass it.
+//! - A probe ([`Probes`]) runs once for each call that was inlined, also where an error ends the callee at once: it stays on every way it is on, on the same side of other probes, calls and, but for samples, what may throw. Memory accesses may pass it.
 //! - Plain memory accesses of other threads need not be seen until the thread synchronizes: an atomic operation, a builtin or a call that may do so. A poll is not a synchronization.
 //! - An operation with `Null::Never`, `LoadElem` or `StoreElem` executes only where its operands were checked: it is moved up at most to where the check's result is defined, or to where it would be executed anyway.
 //! - That an object is there does not say that it has the field: behind a test of the class (`HasClass`, `InstanceOf`) an access may go on with the very value that was tested. It is moved above such a test only if
@@ -27,6 +27,7 @@ mod branches;
 mod dce;
 mod devirtualize;
 mod escape;
+pub mod exits;
 mod gvn;
 mod inline;
 mod licm;

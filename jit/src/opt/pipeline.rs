@@ -66,6 +66,8 @@ pub enum Probes {
     None,
     /// An [`Op::Probe`] stands where each inlined body begins, and is executed exactly as often as the callee is called.
     Inlined,
+    /// The same, but where an error ends the callee it is as well whether that was counted: for samples, in code that is to be as fast as without.
+    Sampled,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ mod calls;
 mod checks;
 mod cold;
 mod exceptions;
+mod exits;
 mod inlined;
 mod listener;
 mod objects;

@@ -140,6 +140,7 @@ impl Program {
             profiling: config.profiling,
             profile_optimized: true,
             osr: if config.osr.is_some() { Osr::Installed } else { Osr::Off },
+            exits: None,
             verify: true,
             large_function,
             code_size: 16 << 20,

@@ -197,6 +197,7 @@ impl<'a> Parser<'a> {
             "bconst" => Op::BConst(self.bool()?),
             "null" => Op::Null,
             "poll" => Op::Poll,
+            "exit_poll" => Op::ExitPoll { exit: self.bounded_id("exit", "an exit", MAX_EXITS)?, live: self.args(func)? },
             "probe" => Op::Probe,
             "str_const" => Op::StrConst(self.use_id()?),
             "icmp" => {

@@ -16,6 +16,7 @@ pub struct FreeChecks {
     /// Positions of the checks that accesses make.
     made_by: HashMap<Inst, Loc>,
     never_null: EntitySet<Value>,
+    probes_count: bool,
 }
 
 /// A check of the current block, and the access that may make it: place in the block and instruction.
@@ -26,9 +27,15 @@ struct Check {
 }
 
 impl FreeChecks {
-    /// `faults`: the operand that an operation finds to be null by accessing it, if it does.
-    pub fn new(source: &Function, order: &[Block], live: &Liveness, faults: impl Fn(&Op) -> Option<Value>) -> FreeChecks {
-        let mut found = FreeChecks::default();
+    /// `probes_count`: probes do something. `faults`: the operand that an operation finds to be null by accessing it, if it does.
+    pub fn new(
+        source: &Function,
+        order: &[Block],
+        live: &Liveness,
+        probes_count: bool,
+        faults: impl Fn(&Op) -> Option<Value>,
+    ) -> FreeChecks {
+        let mut found = FreeChecks { probes_count, ..FreeChecks::default() };
         for &block in order {
             found.block(source, block, live, &faults);
         }
@@ -79,7 +86,7 @@ impl FreeChecks {
             if let Some(check) = accessed.and_then(Option::take) {
                 checks[check].access = faulting.is_some().then_some((place, inst));
             }
-            if can_be_seen(&data.op) {
+            if can_be_seen(&data.op) && (self.probes_count || data.op != Op::Probe) {
                 self.settle(source, &mut checks);
                 open.clear();
             }
@@ -120,5 +127,5 @@ fn gives_object(op: &Op) -> bool {
 /// Whether it matters on which side of the operation an error is thrown.
 fn can_be_seen(op: &Op) -> bool {
     let writes = matches!(op, Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::CallBuiltin { .. });
-    writes || matches!(op, Op::Poll | Op::Probe) || op.may_throw()
+    writes || matches!(op, Op::Poll | Op::ExitPoll { .. } | Op::Probe) || op.may_throw()
 }

@@ -25,6 +25,7 @@ pub use sites::{Site, Sites};
 
 use super::api::{Addresses, Options, Osr, Profiling};
 use super::cells::EntryCells;
+use super::exits::ExitCells;
 use super::osr::OsrCells;
 use super::stubs::Stub;
 use super::tables::SiteKind;
@@ -57,6 +58,7 @@ pub struct Env<'a> {
     pub profiling: Profiling,
     pub cells: &'a EntryCells,
     pub osr: &'a OsrCells,
+    pub exits: &'a ExitCells,
 }
 
 impl Env<'_> {
@@ -115,6 +117,8 @@ struct Translator<'a, 'b> {
     signatures: HashMap<SigKey, SigRef>,
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
+    /// See [`Translator::leaving_blocks`].
+    leaves: Vec<(ir::Inst, Block)>,
 }
 
 fn clif_type(ty: Ty) -> Type {
@@ -148,7 +152,7 @@ pub fn translate(
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
     let order = source.reverse_postorder();
     let live = Liveness::new(source, &order);
-    let free_checks = FreeChecks::new(source, &order, &live, |op| checks::faults(&env, op));
+    let free_checks = FreeChecks::new(source, &order, &live, env.profiling == Profiling::Inlined, |op| checks::faults(&env, op));
     let exits = if env.has_osr_exits(id, source) { loop_polls(source) } else { Vec::new() };
     let mut t = Translator {
         env,
@@ -173,6 +177,7 @@ pub fn translate(
         callees: HashMap::new(),
         signatures: HashMap::new(),
         exits,
+        leaves: Vec::new(),
     };
     t.function(&order);
     t.b.seal_all_blocks();
@@ -209,6 +214,12 @@ impl<'a> Translator<'a, '_> {
                 self.b.append_block_param(clif, clif_type(self.source.values[param]));
             }
         }
+        self.leaves = self.leaving_blocks(order);
+        if self.source.start == Start::Loop && !self.leaves.is_empty() {
+            let on = self.b.create_block();
+            self.seem_to_leave(on);
+            self.enter(on);
+        }
         if self.source.start == Start::Call {
             self.check_stack();
             if self.env.profiling != Profiling::Off {
@@ -230,6 +241,7 @@ impl<'a> Translator<'a, '_> {
                 }
             });
         }
+        self.leave_all();
         if let Some(dead) = self.dead {
             self.b.switch_to_block(dead);
             self.b.set_cold_block(dead);
@@ -363,7 +375,11 @@ impl<'a> Translator<'a, '_> {
         let is_low = self.b.ins().icmp(IntCC::UnsignedLessThan, sp, limit);
         let body = self.branch_to_cold(is_low);
         self.call_stub(Stub::Entry, SiteKind::Entry);
-        self.b.ins().jump(body, &[]);
+        if self.leaves.is_empty() {
+            self.b.ins().jump(body, &[]);
+        } else {
+            self.seem_to_leave(body);
+        }
         self.enter(body);
     }
 
@@ -380,7 +396,11 @@ impl<'a> Translator<'a, '_> {
         match exit {
             Some((poll, cell)) => {
                 self.call_stub(Stub::Poll, SiteKind::Loop(poll.block));
-                self.leave_for(cell, &poll.live, on);
+                let code = self.code_behind(cell);
+                let leave = self.cold_block();
+                self.b.ins().brif(code, leave, &[], on, &[]);
+                self.enter(leave);
+                self.leave_for(code, &poll.live);
             }
             None => {
                 self.call_stub(Stub::Poll, SiteKind::Poll);
@@ -442,6 +462,10 @@ impl<'a> Translator<'a, '_> {
             Op::Call { .. } | Op::CallVirtual { .. } | Op::CallBuiltin { .. } => self.call(op),
             Op::Poll => {
                 self.poll();
+                None
+            }
+            Op::ExitPoll { exit, ref live } => {
+                self.exit_poll(exit, live);
                 None
             }
             Op::Probe => {

@@ -1,7 +1,9 @@
 //! On-stack replacement in compiled code: the way out of a loop's code, and the way into the code that goes on for it.
 //!
-//! Behind the slow path of a loop's poll the loop's cell is looked at ([`OsrCells`](crate::native::osr::OsrCells)). If code for the rest of the call is installed, the values that live there are put into the thread's context
+//! Of baseline code, behind the slow path of a loop's poll the loop's cell is looked at ([`OsrCells`](crate::native::osr::OsrCells)). If code for the rest of the call is installed, the values that live there are put into the thread's context
 //! (`osr_values`) and that code is jumped to: a tail call, so the frame that is left makes place for the new one, which returns and throws to the same caller. Nothing of the old one is seen by whoever walks the stack.
+//!
+//! Of optimized code the same happens at exits ([`crate::native::exits`]), where the thread wants code of the other kind.
 //!
 //! The machine wants to know how many arguments the function was called with on the stack, to drop them when it returns. So the code that goes on has the function's own signature; the arguments themselves are not looked at.
 //! It checks no stack, because it makes no call ([`super::super::osr`] bounds its frame), and counts none.
@@ -10,8 +12,11 @@ use super::{Env, Point, Translator, clif_type};
 use crate::context::offset;
 use crate::ir::polls::LoopPoll;
 use crate::ir::{self, FuncId, Function, Start};
-use crate::native::api::Osr;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value, types};
+use crate::native::api::{Osr, Profiling};
+use crate::native::stubs::Stub;
+use crate::native::tables::SiteKind;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Type, Value, types};
 
 impl Env<'_> {
     /// Code for a loop is made of the function as it stands in the module: only that is left for it. Of a better body the blocks and what lives in them may be others.
@@ -39,21 +44,129 @@ impl Translator<'_, '_> {
         Some((poll.clone(), self.env.osr.address(self.id, poll.block)?))
     }
 
-    /// Ends the cold block of a poll: goes over into other code for the loop if there is some, and otherwise on.
-    pub(super) fn leave_for(&mut self, cell: u64, live: &[ir::Value], on: Block) {
+    /// What the cell of a loop holds: where code is to go over into, or 0.
+    pub(super) fn code_behind(&mut self, cell: u64) -> Value {
         let cell = self.iconst(cell as i64);
-        let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0);
-        let leave = self.cold_block();
-        self.b.ins().brif(code, leave, &[], on, &[]);
-        self.enter(leave);
+        self.b.ins().load(types::I64, MemFlagsData::trusted(), cell, 0)
+    }
+
+    /// Ends the cold block of a poll: goes over into that code.
+    pub(super) fn leave_for(&mut self, code: Value, live: &[ir::Value]) {
+        let live: Vec<Value> = live.iter().map(|&value| self.value_in_cold(value)).collect();
+        self.hand_over(code, &live);
+    }
+
+    fn hand_over(&mut self, code: Value, live: &[Value]) {
         for (i, &value) in live.iter().enumerate() {
-            let value = self.value_in_cold(value);
             self.store_context(place(i), value);
         }
         let callee = &self.env.module.funcs[self.id];
         let sig = self.own_signature();
         let args: Vec<Value> = callee.params.iter().map(|param| self.zero(clif_type(param.ty()))).collect();
         self.b.ins().return_call_indirect(sig, code, &args);
+    }
+
+    /// For each exit the block in which the function is left there: it gets the code to go over into, and what is handed over.
+    ///
+    /// Each seems to be entered from the function's entry, too ([`Translator::seem_to_leave`]). If it were not, it would be in no loop but dominated by the exit's, before the rest of which Cranelift would come to it, and take the loop to be
+    /// over: nothing of what stands behind an exit would be moved out of the loop (135.8, `elaborate.rs`, `start_block`; `mandelbrot` takes 1.3 times as long). And the register allocator would come to it amid the loop's blocks, and take what
+    /// is done there for as frequent as those: what lives across the loop would take registers from what is used in it.
+    pub(super) fn leaving_blocks(&mut self, order: &[ir::Block]) -> Vec<(ir::Inst, Block)> {
+        let source = self.source;
+        let insts = order.iter().flat_map(|&block| &source.blocks[block].insts);
+        let mut blocks = Vec::new();
+        for &inst in insts {
+            if let ir::Op::ExitPoll { live, .. } = &source.insts[inst].op {
+                let block = self.cold_block();
+                self.b.append_block_param(block, types::I64);
+                live.iter().for_each(|&value| _ = self.b.append_block_param(block, clif_type(source.values[value])));
+                blocks.push((inst, block));
+            }
+        }
+        blocks
+    }
+
+    /// Goes on in the block, but seems to come to where the function is left. These blocks come first on the way through the function, so they stand behind all others.
+    pub(super) fn seem_to_leave(&mut self, on: Block) {
+        let engine = self.load_context(types::I64, offset::ENGINE);
+        let is_missing = self.b.ins().icmp_imm_u(IntCC::Equal, engine, 0);
+        let never = self.cold_block();
+        self.b.ins().brif(is_missing, never, &[], on, &[]);
+        self.enter(never);
+        let mut leaves = self.leaves.clone();
+        let last = leaves.pop();
+        for (_, leave) in leaves {
+            let next = self.cold_block();
+            let args = self.nothing_for(leave);
+            self.b.ins().brif(engine, leave, &args, next, &[]);
+            self.enter(next);
+        }
+        if let Some((_, leave)) = last {
+            let args = self.nothing_for(leave);
+            self.b.ins().jump(leave, &args);
+        }
+    }
+
+    fn nothing_for(&mut self, block: Block) -> Vec<BlockArg> {
+        let params = self.b.block_params(block).to_vec();
+        let types: Vec<Type> = params.into_iter().map(|param| self.b.func.dfg.value_type(param)).collect();
+        types.into_iter().map(|ty| BlockArg::Value(self.zero(ty))).collect()
+    }
+
+    /// Where the function is left.
+    pub(super) fn leave_all(&mut self) {
+        for (_, leave) in std::mem::take(&mut self.leaves) {
+            self.b.switch_to_block(leave);
+            let params = self.b.block_params(leave).to_vec();
+            self.hand_over(params[0], &params[1..]);
+        }
+    }
+
+    /// A poll behind which the code is left where the thread wants the other kind. One look at its flags says whether it does, or anybody asks for attention: neither is so in nearly all rounds.
+    /// As long as there is nothing to go over into, that is asked for, and costs little, however often it is.
+    pub(super) fn exit_poll(&mut self, exit: ir::Exit, live: &[ir::Value]) {
+        if !self.env.options.polls {
+            return;
+        }
+        let counts = self.env.profiling != Profiling::Off;
+        let flags = self.load_context(types::I32, offset::YIELD_FLAG);
+        let usual = i64::from(counts) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
+        let differs = self.b.ins().icmp_imm_u(IntCC::NotEqual, flags, usual);
+        let on = self.branch_to_cold(differs);
+        let leave = self.leaves.iter().find(|(inst, _)| self.point == Point::Inst(*inst)).map(|&(_, leave)| leave);
+        let exit = self.env.exits.offsets(exit, !counts).zip(leave);
+        // Two ways, which meet nowhere before both go on: only on the one references are other values behind it.
+        let asked = self.load_context(types::I8, offset::YIELD_FLAG);
+        let (attend, other) = (self.cold_block(), self.cold_block());
+        self.b.ins().brif(asked, attend, &[], other, &[]);
+        self.enter(other);
+        self.go_over(exit, live, on);
+        self.enter(attend);
+        self.call_stub(Stub::Poll, SiteKind::Poll);
+        let now = self.load_context(types::I8, offset::COUNTS_CALLS);
+        let is_other = self.b.ins().icmp_imm_u(IntCC::NotEqual, now, i64::from(counts));
+        let other = self.cold_block();
+        self.b.ins().brif(is_other, other, &[], on, &[]);
+        self.enter(other);
+        self.go_over(exit, live, on);
+        self.enter(on);
+    }
+
+    /// Ends the block, where the thread wants the other kind of code: goes over into it, if there is some. The exit's cells are found through the thread's context: their addresses, as constants, would be kept in registers throughout the loop.
+    fn go_over(&mut self, exit: Option<([i32; 2], Block)>, live: &[ir::Value], on: Block) {
+        let Some(([cell, wanted], leave)) = exit else {
+            self.b.ins().jump(on, &[]);
+            return;
+        };
+        let cells = self.load_context(types::I64, offset::EXIT_CELLS);
+        let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
+        let live: Vec<Value> = live.iter().map(|&value| self.value_in_cold(value)).collect();
+        let handed_over: Vec<BlockArg> = [code].into_iter().chain(live).map(BlockArg::Value).collect();
+        let want = self.cold_block();
+        self.b.ins().brif(code, leave, &handed_over, want, &[]);
+        self.enter(want);
+        self.b.ins().store(MemFlagsData::trusted(), cells, cells, wanted);
+        self.b.ins().jump(on, &[]);
     }
 
     fn zero(&mut self, ty: Type) -> Value {

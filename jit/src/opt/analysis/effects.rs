@@ -19,7 +19,8 @@ pub fn cannot_throw(func: &Function, defs: &Defs, op: &Op) -> bool {
 /// Nobody sees it missing if nobody uses its result. An allocation may go, and the OutOfMemoryError with it.
 pub fn is_unseen(func: &Function, defs: &Defs, op: &Op) -> bool {
     match op {
-        Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::Poll | Op::Probe => false,
+        Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) => false,
+        Op::Poll | Op::ExitPoll { .. } | Op::Probe => false,
         Op::New(_) => true,
         Op::NewArray(_, length) => defs.int_const(func, *length).is_some_and(|n| (0..=SMALL_ARRAY).contains(&n)),
         Op::CallBuiltin { builtin, .. } => builtin.signature().is_pure,

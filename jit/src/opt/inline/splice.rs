@@ -104,7 +104,7 @@ impl Splicer<'_> {
             values: SecondaryMap::with_capacity(callee.values.len()),
             blocks: SecondaryMap::with_capacity(callee.blocks.len()),
         };
-        if copy.splicer.probes == Probes::Inlined {
+        if copy.splicer.probes != Probes::None {
             copy.probe(at);
         }
         copy.name(at, args);

@@ -1,0 +1,165 @@
+//! Running loops of optimized code go over into code that counts calls, while calls are counted, and back.
+//!
+//! In: optimized bodies as they are installed; exits ([`crate::opt::exits`]) at which threads have found nothing to go over into. Out: for each exit a cell for either direction, which holds the address of the code that goes on there, or 0.
+//!
+//! A thread says itself which code is to run ([`ThreadContext::counts_calls`](crate::context::ThreadContext::counts_calls)): it leaves code of the other kind at the next exit it comes to. No code is made for an exit before somebody has wanted to go over there.
+//! All code made of one body is a family. Into it there is a way through its versions' entry cell, or the cell of a loop, alone, and in it from each piece to each other by exits. So once that cell leads elsewhere the family is retired as a group, and nothing more is made for its exits.
+
+use super::api::{NativeError, VersionInfo};
+use super::engine::Engine;
+use super::osr::MAX_FRAME;
+use super::region::Pages;
+use crate::ir::{Exit, FuncId, Function, MAX_EXITS};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Words of an exit: where code is that does not count, where code is that counts, and not 0 once somebody has found no code.
+const WORDS: usize = 3;
+const WANTED: usize = 2;
+
+fn offset(exit: Exit, word: usize) -> u64 {
+    8 * (WORDS * exit.as_u32() as usize + word) as u64
+}
+
+/// The cells of all exits.
+pub struct ExitCells {
+    pages: Option<Pages>,
+    next: AtomicU32,
+}
+
+impl ExitCells {
+    pub fn new(has_exits: bool) -> Result<ExitCells, NativeError> {
+        let pages = if has_exits { Some(Pages::zeroed_low(8 * WORDS * MAX_EXITS)?) } else { None };
+        Ok(ExitCells { pages, next: AtomicU32::new(0) })
+    }
+
+    /// The first of so many new ones.
+    fn reserve(&self, count: usize) -> Option<Exit> {
+        self.pages.as_ref()?;
+        let after = |first: u32| (first as usize + count <= MAX_EXITS).then_some(first + count as u32);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).ok().map(Exit::from_u32)
+    }
+
+    /// Where they lie: [`ThreadContext::exit_cells`](crate::context::ThreadContext::exit_cells).
+    pub fn address(&self) -> u64 {
+        self.pages.as_ref().map_or(0, Pages::address)
+    }
+
+    fn has(&self, exit: Exit) -> bool {
+        exit.as_u32() < self.next.load(Ordering::Relaxed)
+    }
+
+    /// From there to the cell that leads to code of this kind, and to what is to be set where that holds 0.
+    pub fn offsets(&self, exit: Exit, counts: bool) -> Option<[i32; 2]> {
+        self.has(exit).then(|| [usize::from(counts), WANTED].map(|word| offset(exit, word) as i32))
+    }
+
+    fn word(&self, exit: Exit, word: usize) -> Option<&AtomicU64> {
+        let pages = self.pages.as_ref().filter(|_| self.has(exit))?;
+        // SAFETY: inside the pages, which are only used as atomics, by Rust and by compiled code.
+        Some(unsafe { &*((pages.address() + offset(exit, word)) as *const AtomicU64) })
+    }
+
+    fn is_wanted(&self, exit: Exit) -> bool {
+        self.word(exit, WANTED).is_some_and(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    /// A release store publishes, as with entry cells.
+    fn lead_to(&self, exit: Exit, counts: bool, entry: u64) {
+        self.word(exit, usize::from(counts)).into_iter().for_each(|cell| cell.store(entry, Ordering::Release));
+    }
+}
+
+/// What was made of a body.
+struct Family {
+    body: Arc<Function>,
+    /// Its exits for which there is no code, unless there can be none.
+    open: Vec<Exit>,
+    /// First the version, or what goes on for a loop, that was installed.
+    code: Vec<VersionInfo>,
+}
+
+/// Those that are not retired.
+#[derive(Default)]
+pub(super) struct Families {
+    /// By the body's first exit.
+    families: BTreeMap<Exit, Family>,
+    /// By the entries of their code.
+    first: FxHashMap<u64, Exit>,
+}
+
+impl Families {
+    /// Code that was made of a body with these exits.
+    pub fn add(&mut self, body: Arc<Function>, exits: Vec<Exit>, code: Vec<VersionInfo>) {
+        let Some(&first) = exits.first() else { return };
+        code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
+        self.families.insert(first, Family { body, open: exits, code });
+    }
+
+    /// Entries and lengths of the code of the family of which this is some; there is no such family any more.
+    pub fn take(&mut self, entry: u64) -> Option<Vec<(u64, u32)>> {
+        let family = self.families.remove(self.first.get(&entry)?)?;
+        family.code.iter().for_each(|version| _ = self.first.remove(&version.entry));
+        Some(family.code.iter().map(|version| (version.entry, version.len)).collect())
+    }
+
+    /// This code goes on for the exit from now on; without any none ever does. Says whether the family is there.
+    fn close(&mut self, exit: Exit, code: &[VersionInfo]) -> bool {
+        let family = self.families.range_mut(..=exit).next_back();
+        let Some((&first, family)) = family.filter(|(_, family)| family.open.contains(&exit)) else { return false };
+        family.open.retain(|&open| open != exit);
+        family.code.extend_from_slice(code);
+        code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
+        true
+    }
+}
+
+/// An exit at which a thread would have gone over.
+pub struct WantedExit {
+    pub exit: Exit,
+    pub func: FuncId,
+    /// What it is an exit of.
+    pub body: Arc<Function>,
+}
+
+impl Engine {
+    /// The same body with exits, and these, where it has a use for some, and the options say so.
+    pub(super) fn with_exits(&self, body: &Function) -> Option<(Arc<Function>, Vec<Exit>)> {
+        let make = self.options().exits?;
+        let (body, exits) = make(body, &mut |count| self.exits().reserve(count))?;
+        Some((Arc::new(body), exits))
+    }
+
+    /// Where threads have come to an exit since it was made, and there is no code for it yet ([`Engine::install_exit`]).
+    pub fn wanted_exits(&self) -> Vec<WantedExit> {
+        let versions = self.versions();
+        let mut wanted = Vec::new();
+        for Family { body, open, code } in versions.families.families.values() {
+            let exits = open.iter().copied().filter(|&exit| self.exits().is_wanted(exit));
+            wanted.extend(exits.map(|exit| WantedExit { exit, func: code[0].func, body: body.clone() }));
+        }
+        wanted
+    }
+
+    /// Compiles what [`crate::opt::osr::enter_at`] has made for an exit, in both kinds, and lets running calls go over into it. `None`, or what cannot be compiled: none ever does. Says whether there is such code now.
+    pub fn install_exit(&self, exit: Exit, func: FuncId, body: Option<&Function>) -> bool {
+        let code = body.and_then(|body| self.compile_both(func, body, MAX_FRAME).ok());
+        let code = code.as_ref().map_or(&[][..], |code| code);
+        let mut versions = self.versions();
+        if !versions.families.close(exit, code) {
+            // Retired meanwhile.
+            code.iter().for_each(|version| versions.retire(&[(version.entry, version.len)]));
+            return false;
+        }
+        code.iter().zip([false, true]).for_each(|(version, counts)| self.exits().lead_to(exit, counts, version.entry));
+        !code.is_empty()
+    }
+
+    /// Where the code begins that was installed and has led to this code, which begins there, by exits; mostly that itself.
+    pub fn home(&self, entry: u64) -> u64 {
+        let Families { families, first } = &self.versions().families;
+        first.get(&entry).map_or(entry, |first| families[first].code[0].entry)
+    }
+}

@@ -1,0 +1,183 @@
+//! Running loops that go over into code that counts calls, and back, as the thread asks for it. (`agree` does so at random in every other test, too.)
+
+use crate::mock::*;
+use crate::versions::{at_each_stop, body, reclaim};
+use jit::context::ThreadContext;
+use jit::native::{Engine, Level, Osr, Profiling, WantedExit};
+use jit::opt::exits::{block_of, with_exits};
+use jit::opt::osr::enter_at;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `run` sums up `step` times what a new object holds, in as many rounds as it is told, of which each has four shorter ones of a loop with two calls of `leaf` that were inlined.
+fn rounds(step: i64) -> String {
+    format!(
+        r#"
+class7 "Box" extends class0 {{
+  field2 "n": int
+}}
+fn0 "leaf"(int) -> int {{
+block0(v0: int):
+  return v0
+}}
+fn1 "run"(int) -> int {{
+in0 fn0 @1 site0 @2
+in1 fn0 @1 site1 @3
+block0(v0: int):
+  v1 = iconst 0
+  v2 = iconst 1
+  v3 = iconst {step}
+  v4 = iconst 4
+  jump block1(v1, v1)
+block1(v5: int, v6: int):
+  v7 = icmp lt v5, v0
+  branch v7, block2, block5
+block2():
+  v8 = new class7
+  store v8.field2, v3
+  jump block3(v1, v6)
+block3(v9: int, v10: int):
+  probe @in0
+  probe @in1
+  v11 = load v8.field2
+  v12 = iadd v10, v11
+  v13 = iadd v9, v2
+  poll
+  v14 = icmp lt v13, v4
+  branch v14, block3(v13, v12), block4
+block4():
+  v15 = iadd v5, v2
+  poll
+  jump block1(v15, v12)
+block5():
+  return v6
+}}
+"#
+    )
+}
+
+fn config(stress: bool) -> Config {
+    Config { profiling: Profiling::Inlined, stress, ..Config::default() }
+}
+
+fn program(step: i64, stress: bool) -> Program {
+    program_of(&rounds(step), stress)
+}
+
+fn program_of(text: &str, stress: bool) -> Program {
+    Program::adjusted(parse(text), config(stress), |options| {
+        options.exits = Some(with_exits);
+        options.osr = Osr::Installed;
+    })
+}
+
+/// As the compile thread does it.
+fn make_exits(engine: &Engine) -> usize {
+    let wanted = engine.wanted_exits();
+    for WantedExit { exit, func, body } in &wanted {
+        let rest = enter_at(engine.module(), body, block_of(body, *exit).expect("an exit of the body")).expect("what is left of a call");
+        assert!(engine.install_exit(*exit, *func, Some(&rest)));
+    }
+    wanted.len()
+}
+
+fn want(ctx: &ThreadContext, counts: bool) {
+    ctx.counts_calls.store(counts.into(), Relaxed);
+}
+
+/// Two calls a round of the inner loop are counted exactly while that is asked for, beginning with the poll at which it is, whether the call itself was counted or not.
+#[test]
+fn calls_are_counted_while_that_is_asked_for() {
+    for (stress, is_counted) in [(false, false), (false, true), (true, false), (true, true)] {
+        on_stack(4 << 20, || {
+            let program = program(3, stress);
+            let (engine, run) = (&program.engine, program.func("run"));
+            engine.count_calls(is_counted);
+            engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+            let mut thread = Thread::new(&program, config(stress));
+            want(&thread.ctx, is_counted);
+            // Five polls a round. Nothing has to be made for the first stop, at which the thread is in code of the right kind.
+            at_each_stop(&mut thread, |stop, ctx| {
+                // Inner polls: 3 and 17; outer: 9 and 24. The thread stays in the other kind for 6 + 7 polls.
+                let is_other = (3..9).contains(&stop) || (17..24).contains(&stop);
+                want(ctx, is_counted != is_other);
+                // The first time at each there is no code yet: it is made for the next poll.
+                make_exits(engine);
+            });
+            assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+            let counted = -thread.ctx.calls_left;
+            drop(thread.at_stop.take());
+            // The same again, when there is code from the start.
+            thread.ctx.calls_left = 0;
+            want(&thread.ctx, is_counted);
+            at_each_stop(&mut thread, |stop, ctx| want(ctx, is_counted != ((3..9).contains(&stop) || (17..24).contains(&stop))));
+            assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+            assert_eq!(make_exits(engine), 0, "each has code");
+            // Behind the fourth poll come a poll of the outer loop and four rounds of the inner one to the tenth; behind the eighteenth a round, an outer poll, four rounds, and an outer poll.
+            let other = 2 * (4 + 5);
+            let all = 2 * 40;
+            let exact = if is_counted { 1 + all - other } else { other };
+            assert_eq!(-thread.ctx.calls_left, exact);
+            assert_ne!(counted, if is_counted { 1 + all } else { 0 }, "it went over the first time, too");
+        });
+    }
+}
+
+/// While a thread stands in what has gone over, the function gets another version: it can still go back, so all is kept, and all is freed when it has returned.
+#[test]
+fn code_is_kept_that_running_code_can_come_to() {
+    on_stack(4 << 20, || {
+        let program = program(3, false);
+        let (engine, run) = (&program.engine, program.func("run"));
+        engine.count_calls(false);
+        engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+        let mut thread = Thread::new(&program, config(false));
+        at_each_stop(&mut thread, |stop, ctx| {
+            want(ctx, (2..30).contains(&stop));
+            let made = make_exits(engine);
+            if stop == 20 {
+                engine.install(run, &body(&rounds(4), "run"), Level::Optimized).unwrap();
+            }
+            if stop >= 20 {
+                assert_eq!(made, 0, "nothing is made for what was replaced");
+                let reclaimed = reclaim(engine, u64::MAX, &[ctx]);
+                assert_eq!((reclaimed.freed, reclaimed.in_use > 2), (0, true), "stop {stop}: {reclaimed:?}");
+            }
+        });
+        assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+        let counted = -thread.ctx.calls_left;
+        assert!((30..60).contains(&counted), "it went there and back: {counted}");
+        drop(thread.at_stop.take());
+        let (freed, optimized) = (reclaim(engine, u64::MAX, &[]).freed, engine.stats().optimized.versions);
+        assert_eq!(freed, optimized - 2, "all but the new versions");
+        assert_eq!(thread.native(run, &[10]), Outcome::Value(160));
+    });
+}
+
+/// What goes on for a loop of the first code has exits, too, though it was made in one kind only.
+#[test]
+fn loops_that_were_entered_in_the_middle_have_exits() {
+    on_stack(4 << 20, || {
+        // Without what was inlined, as at first.
+        let text = rounds(3);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("in") && !line.contains("probe")).collect();
+        let program = program_of(&lines.join("\n"), false);
+        let (engine, run) = (&program.engine, program.func("run"));
+        engine.count_calls(false);
+        let block = jit::ir::polls::loop_polls(&program.module.funcs[run])[0].block;
+        let rest = enter_at(&program.module, &body(&text, "run"), block).unwrap();
+        let mut thread = Thread::new(&program, config(false));
+        at_each_stop(&mut thread, |stop, ctx| {
+            if stop == 1 {
+                engine.install_osr(run, block, &rest, Level::Optimized).unwrap();
+            }
+            want(ctx, (10..20).contains(&stop));
+            make_exits(engine);
+        });
+        assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+        let counted = -thread.ctx.calls_left;
+        assert!((10..20).contains(&counted), "{counted}");
+        drop(thread.at_stop.take());
+        engine.discard_osr(run, block);
+        assert_eq!(engine.bytes_in_use(Level::Optimized), 0, "all that was made of it is out of use");
+    });
+}
