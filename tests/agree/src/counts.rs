@@ -47,6 +47,23 @@ pub fn guiding(program: Program) -> Result<Arc<Profiler>, String> {
     Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
 }
 
+/// Counts calls in windows, in optimized code, too.
+#[cfg(feature = "native")]
+pub fn windowed(program: Program) -> Result<Arc<Profiler>, String> {
+    let options = ProfileOptions {
+        reader: Reader::Document,
+        parameters: Parameters::windowed_estimator(),
+        structure: StructureKind::Cct,
+        max_nodes: MAX_NODES,
+        time: Time::Real,
+        counting: Counting::Windows,
+        longest_burst: None,
+        rest: None,
+        seed: 1,
+    };
+    Profiler::new(options, program).map(Arc::new).map_err(|e| e.to_string())
+}
+
 type Call = (Option<CallSiteId>, FuncId);
 
 /// Calls of one run. A context is the one of its caller, by number, and a call.

@@ -14,7 +14,7 @@ use jit::ir::Module;
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::{Level, Osr, Profiling};
+use jit::native::{Level, MakeExits, Osr, Profiling};
 #[cfg(feature = "native")]
 use jit::opt::osr::enter_at;
 use jit::opt::{self, Pass, PassSet, Probes};
@@ -62,6 +62,9 @@ enum Tier {
     /// The same, and in short windows threads run code that counts calls, for a profile that is for the compiler alone.
     #[cfg(feature = "native")]
     Guided(u64),
+    /// The same, and optimized code counts calls, too, some of the time: its running loops go over to code that counts, and back.
+    #[cfg(feature = "native")]
+    Windowed(u64),
     /// The interpreter counts every call; the others must find the same.
     #[cfg(feature = "native")]
     ProfiledInterp,
@@ -87,7 +90,7 @@ impl Tier {
             #[cfg(feature = "native")]
             Tier::Baseline | Tier::Osr | Tier::ProfiledInterp | Tier::ProfiledBaseline | Tier::ProfiledOsr => None,
             #[cfg(feature = "native")]
-            Tier::Adaptive(_) | Tier::Guided(_) | Tier::ProfiledAdaptive(_) => None,
+            Tier::Adaptive(_) | Tier::Guided(_) | Tier::Windowed(_) | Tier::ProfiledAdaptive(_) => None,
             #[cfg(feature = "native")]
             Tier::Opt | Tier::ProfiledOpt => Some(PassSet::ALL),
         }
@@ -107,6 +110,8 @@ impl Tier {
         match self {
             #[cfg(feature = "native")]
             Tier::Guided(_) => counts::guiding(program()).map(Some),
+            #[cfg(feature = "native")]
+            Tier::Windowed(_) => counts::windowed(program()).map(Some),
             _ => self.is_profiled().then(|| counts::profiler(program())).transpose(),
         }
     }
@@ -115,7 +120,7 @@ impl Tier {
     #[cfg(feature = "native")]
     fn seed(self) -> Option<u64> {
         match self {
-            Tier::Adaptive(seed) | Tier::Guided(seed) | Tier::ProfiledAdaptive(seed) => Some(seed),
+            Tier::Adaptive(seed) | Tier::Guided(seed) | Tier::Windowed(seed) | Tier::ProfiledAdaptive(seed) => Some(seed),
             _ => None,
         }
     }
@@ -124,6 +129,10 @@ impl Tier {
         #[cfg(feature = "native")]
         if matches!(self, Tier::ProfiledOpt | Tier::ProfiledAdaptive(_)) {
             return Probes::Inlined;
+        }
+        #[cfg(feature = "native")]
+        if matches!(self, Tier::Windowed(_)) {
+            return Probes::Sampled;
         }
         Probes::None
     }
@@ -148,6 +157,8 @@ fn adaptive(seed: u64) -> Vec<(Tier, u32)> {
         (Tier::Adaptive(mix(seed, 1)), 7),
         (Tier::Guided(mix(seed, 3)), 0),
         (Tier::Guided(mix(seed, 4)), 7),
+        (Tier::Windowed(mix(seed, 5)), 0),
+        (Tier::Windowed(mix(seed, 6)), 7),
     ]
 }
 
@@ -300,19 +311,21 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
     }
     let profiling = match tier {
         Tier::ProfiledBaseline | Tier::ProfiledOsr | Tier::Guided(_) => Profiling::Calls,
-        Tier::ProfiledOpt | Tier::ProfiledAdaptive(_) => Profiling::Inlined,
+        Tier::Windowed(_) | Tier::ProfiledOpt | Tier::ProfiledAdaptive(_) => Profiling::Inlined,
         _ => Profiling::Off,
     };
     let level = if tier.passes().is_some() { Level::Optimized } else { Level::Baseline };
     let osr = match tier {
         Tier::Osr | Tier::ProfiledOsr => Osr::Always(|module, func, block| enter_at(module, &module.funcs[func], block)),
-        Tier::Adaptive(_) | Tier::Guided(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
+        Tier::Adaptive(_) | Tier::Guided(_) | Tier::Windowed(_) | Tier::ProfiledAdaptive(_) => Osr::Installed,
         _ => Osr::Off,
     };
     // Optimized code finds no room in its buffer then, each time.
     let inline_alloc = gc_stress == 0 || level == Level::Optimized;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
-    let options = jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, verify: true, ..Default::default() };
+    let exits = matches!(tier, Tier::Windowed(_)).then_some(opt::exits::with_exits as MakeExits);
+    let options =
+        jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, exits, verify: true, ..Default::default() };
     let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
     let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
     let compiler = tier.seed().map(|seed| adapting::start(runtime, &engine, seed, tier.probes())).transpose();

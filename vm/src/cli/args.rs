@@ -154,7 +154,7 @@ pub struct ProfileArgs {
     ///
     /// What the program prints the second time is dropped. It finds its input at the end: a program that reads some does something else then.
     ///
-    /// Where inlined calls are not counted (--tier opt and --tier adaptive without --profile-inlined, but for windows of the adaptive tier), it runs a third time with these counted, too, to tell their share.
+    /// Where inlined calls are not counted (--tier opt and --tier adaptive without --profile-inlined, but for windows on the adaptive tier), it runs a third time with these counted, too, to tell their share.
     #[arg(long)]
     pub check: bool,
     /// List so many of the hottest functions, edges, call sites and contexts
@@ -440,8 +440,8 @@ impl TierArg {
         self != TierArg::Interp
     }
 
-    /// Functions that have optimized code have code that inlines nothing, too.
-    pub fn keeps_baseline_code(self) -> bool {
+    /// Code is compiled while the program runs, by what it does.
+    pub fn adapts(self) -> bool {
         #[cfg(feature = "native")]
         return self == TierArg::Adaptive;
         #[cfg(not(feature = "native"))]

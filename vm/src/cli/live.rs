@@ -36,13 +36,13 @@ const GUIDING_NODES: u32 = 1 << 13;
 pub struct LiveArgs {
     #[command(flatten)]
     pub sampling: SamplingArgs,
-    /// Also count the calls that the optimizer has replaced by the code they go to; with --tier opt and --tier adaptive
+    /// Also count the calls that the optimizer has replaced by the code they go to; with --tier opt, and with --tier adaptive, where windows count them in any case
     #[arg(long)]
     pub profile_inlined: bool,
     /// What ticks come from
     #[arg(long, value_enum, default_value_t)]
     pub clock: ClockArg,
-    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows, with --tier adaptive in short ones whose code inlines nothing
+    /// Which calls are counted, for the estimator; adaptive profiling of compiled code counts in windows
     #[arg(long, value_enum, value_name = "WHEN")]
     pub counting: Option<CountingArg>,
     /// Profile and rest in turns of so long each, such as 200ms, and say so on stderr: what iterations take longer in turns of the one kind is what the profile costs. Where calls are counted in windows
@@ -81,6 +81,8 @@ pub enum Counting {
     Calls,
     /// Those that were inlined, too.
     Inlined,
+    /// All of these, by code for which threads leave other code some of the time.
+    InWindows,
     /// Each call is counted by code that inlines nothing, for which threads leave optimized code some of the time.
     Beside,
 }
@@ -117,7 +119,7 @@ impl LiveArgs {
         };
         self.parameters(mode, tier)?;
         match (self.profile_inlined, tier.inlines()) {
-            (false, _) if self.when(mode, tier)? == When::Beside => Ok(Counting::Beside),
+            _ if tier.adapts() && self.when(mode, tier)? == When::Windows => Ok(Counting::InWindows),
             (false, _) => Ok(Counting::Calls),
             (true, true) => Ok(Counting::Inlined),
             (true, false) => Err("--profile-inlined goes with --tier opt and --tier adaptive: no other tier inlines".into()),
@@ -179,15 +181,14 @@ impl LiveArgs {
             && !self.asks_for_source()
             && matches!(self.sampling.trigger, None | Some(TriggerArg::Calls))
             && !matches!(self.sampling.interval, Some(Length::Time(_)));
-        let can = self.clock == ClockArg::Real && !self.profile_inlined && tier.has_machine_code();
-        let windows = if tier.keeps_baseline_code() { When::Beside } else { When::Windows };
+        let can = self.clock == ClockArg::Real && tier.has_machine_code() && (!self.profile_inlined || tier.adapts());
         let when = match self.counting {
             Some(_) if !goes => Err("--counting goes with --profile adaptive and --profile estimator, triggered by calls".to_string()),
             Some(CountingArg::Windows) if !can => {
-                Err("--counting windows goes with --clock real, without --profile-inlined, and not with --tier interp".to_string())
+                Err("--counting windows goes with --clock real, not with --tier interp, and with --profile-inlined only where that is --tier adaptive".to_string())
             }
-            Some(CountingArg::Windows) => Ok(windows),
-            None if goes && can && mode == ModeArg::Adaptive => Ok(windows),
+            Some(CountingArg::Windows) => Ok(When::Windows),
+            None if goes && can && mode == ModeArg::Adaptive => Ok(When::Windows),
             Some(CountingArg::Always) | None => Ok(When::Always),
         }?;
         match self.rest {
@@ -335,7 +336,7 @@ impl Session {
             notes.push(format!(
                 "calls were counted in {windows} of time, {share:.2} % of them; how many there were besides follows from the time"
             ));
-            if counting == Counting::Calls {
+            if counting != Counting::Beside {
                 let corrected = 100.0 * counters.calls_corrected as f64 / counters.calls as f64;
                 notes.push(format!(
                     "counting slows windows down: {corrected:.1} % of the calls make up for that by what it takes on average, and as many more or fewer may be right for this program; errors of calls have that in them, those of shares do not, since it scales all calls of a phase alike"
@@ -353,11 +354,10 @@ impl Session {
                 "calls that the optimizer inlined are not counted; --profile-inlined counts them, vm profile --check tells their share"
                     .into(),
             ),
-            Counting::Beside => notes.push(
-                "in the windows functions run in code that inlines nothing: inlined calls are counted, too, but not in optimized loops that were entered before; numbers of calls are what that code would have made of the run's time, of which optimized code makes more (--tier baseline has the numbers themselves)"
-                    .into(),
-            ),
-            Counting::Off | Counting::Calls | Counting::Inlined => {}
+            Counting::InWindows => {
+                notes.push("inlined calls are counted, too: in windows running loops go over to code that counts them".into())
+            }
+            Counting::Off | Counting::Calls | Counting::Inlined | Counting::Beside => {}
         }
         notes
     }

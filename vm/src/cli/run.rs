@@ -283,7 +283,11 @@ fn job<'a>(map: &'a SourceMap, args: &'a RunArgs, counting: Counting, profile: O
 
 #[cfg(feature = "native")]
 fn probes(counting: Counting) -> Probes {
-    if counting == Counting::Inlined { Probes::Inlined } else { Probes::None }
+    match counting {
+        Counting::Inlined => Probes::Inlined,
+        Counting::InWindows => Probes::Sampled,
+        Counting::Off | Counting::Calls | Counting::Beside => Probes::None,
+    }
 }
 
 #[cfg(not(feature = "native"))]
@@ -387,7 +391,7 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
         profiling: match counting {
             Counting::Off => Profiling::Off,
             Counting::Calls | Counting::Beside => Profiling::Calls,
-            Counting::Inlined => Profiling::Inlined,
+            Counting::Inlined | Counting::InWindows => Profiling::Inlined,
         },
         profile_optimized: counting != Counting::Beside,
         osr: match (args.osr_stress, args.tier) {
@@ -395,6 +399,7 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             (None, TierArg::Adaptive) => Osr::Installed,
             _ => Osr::Off,
         },
+        exits: (counting == Counting::InWindows).then_some(jit::opt::exits::with_exits),
         listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),
         ..jit::native::Options::default()
     };

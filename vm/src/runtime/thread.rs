@@ -281,10 +281,11 @@ impl Thread {
         if self.counts_calls.replace(counts) == counts {
             return;
         }
+        self.choose_code(counts);
         if counts && self.is_in_short_window() {
             self.was_counted.set(true);
         }
-        if !counts {
+        if !counts && self.is_counted_beside() {
             // Loops that were entered in code that counts go on in optimized code, where there is some.
             self.leave_loops(tuning::LEAVING_WINDOW);
         }

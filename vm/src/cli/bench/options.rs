@@ -179,7 +179,7 @@ impl Setup {
     pub fn asks_profile(&self, value: usize) -> bool {
         let Comparison { axis, values } = &self.comparison;
         let inline = if *axis == Axis::Inline { InlineArg::from_str(&values[value], false).ok() } else { self.inline };
-        !self.tier(value).keeps_baseline_code() && inline.is_some_and(InlineArg::asks_profile)
+        !self.tier(value).adapts() && inline.is_some_and(InlineArg::asks_profile)
     }
 
     #[cfg(not(feature = "native"))]

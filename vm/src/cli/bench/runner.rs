@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
 
     /// What it printed, and what it called. `None` where code is compiled by what it does: counted, it would become other code.
     pub fn counted(&self, program: &Program, value: usize) -> Result<Option<(Vec<u8>, Counted)>, String> {
-        if self.setup.tier(value).keeps_baseline_code() {
+        if self.setup.tier(value).adapts() {
             return Ok(None);
         }
         // A profiler counts inlined calls only if it is asked to, so these are calls that the machine makes.

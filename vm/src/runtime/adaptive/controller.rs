@@ -12,8 +12,9 @@ use crate::runtime::profiling::clock::thread_time;
 use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
 use jit::ir::{Block, CallSiteId, FuncId, Module};
-use jit::native::{Level, SiteKind};
-use jit::opt::osr::loops_around_calls;
+use jit::native::{Level, SiteKind, WantedExit};
+use jit::opt::exits::block_of;
+use jit::opt::osr::{enter_at, loops_around_calls};
 use jit::opt::{self, Entry, Optimizer};
 use profiler::oracle::{Fallback, InlineDecision, Kept, Oracle, Questions, TinyOnly, Version};
 use profiler::plan::{Answers, Recorder};
@@ -248,6 +249,7 @@ impl Worker {
                 }
                 self.compile(job, &mut model);
             }
+            self.make_exits();
             if self.engine.inner().retired_bytes() <= tuning::RETIRED {
                 pause = tuning::RECLAIM_PAUSE;
             } else if model.ran() > asked + pause {
@@ -331,10 +333,26 @@ impl Worker {
         true
     }
 
-    /// Something to compile, if there is room: functions that are called for the first time need some, too.
+    /// Functions that are called for the first time need some room, too.
+    fn has_room(&self) -> bool {
+        self.engine.inner().stats().code_bytes < tuning::ADAPTIVE_CODE
+    }
+
+    /// Something to compile, if there is room.
     fn next(&self, model: &Model) -> Option<Job> {
-        let has_room = self.engine.inner().stats().code_bytes < tuning::ADAPTIVE_CODE;
-        has_room.then(|| model.next(&self.known)).flatten()
+        self.has_room().then(|| model.next(&self.known)).flatten()
+    }
+
+    /// Where threads have wanted to go over to code that counts calls, or does not, they can from now on, if there is room.
+    fn make_exits(&self) {
+        let engine = self.engine.inner();
+        for WantedExit { exit, func, body } in engine.wanted_exits() {
+            if !self.has_room() || self.shared.is_closed() {
+                return;
+            }
+            let rest = block_of(&body, exit).and_then(|block| enter_at(engine.module(), &body, block));
+            engine.install_exit(exit, func, rest.as_ref());
+        }
     }
 
     /// Compiles what the seed says when threads wait for it.
@@ -344,6 +362,7 @@ impl Worker {
         while let Some(frames) = force.next() {
             self.stopwatch = Stopwatch::new();
             let seen = self.look_up(&frames);
+            self.make_exits();
             self.engine.inner().arm_held();
             match choices.next(&seen, self.engine.inner().module().funcs.len(), &self.known) {
                 Choice::Optimized(job) => _ = self.make(job),
@@ -378,7 +397,7 @@ impl Worker {
             let Some(root) = chain.last() else { continue };
             let code = match engine.version_at(frame.pc) {
                 Some((entry, Level::Optimized)) => {
-                    self.cold.met(entry);
+                    self.cold.met(engine.home(entry));
                     Code::Optimized
                 }
                 _ => Code::Baseline,

@@ -35,6 +35,8 @@ pub(super) struct Force {
 #[derive(Debug)]
 struct State {
     random: Random,
+    /// Of which code is to run.
+    kinds: Random,
     gap: u64,
     /// Yield points until the next time.
     left: u64,
@@ -50,7 +52,8 @@ impl Force {
     pub fn new(pace: Pace) -> Force {
         let mut random = Random::stream(pace.seed, 0);
         let left = 1 + random.below(pace.gap);
-        let state = State { random, gap: pace.gap, left, times: pace.times, asked: None, tickets: 0, done: 0, is_closed: false };
+        let kinds = Random::stream(pace.seed, 2);
+        let state = State { random, kinds, gap: pace.gap, left, times: pace.times, asked: None, tickets: 0, done: 0, is_closed: false };
         Force { seed: pace.seed, state: Mutex::new(state), news: Condvar::new() }
     }
 
@@ -84,6 +87,12 @@ impl Force {
         self.news.notify_all();
         drop(self.wait(state, |state| state.done >= ticket));
         frees
+    }
+
+    /// At a yield point: perhaps it is from now on code that counts calls that is to run, or code that does not.
+    pub fn other_kind(&self) -> Option<bool> {
+        let kinds = &mut self.lock().kinds;
+        (kinds.below(4) == 0).then(|| kinds.below(2) == 0)
     }
 
     /// The frames of the thread that waits, after a while; `None`: the program has ended.

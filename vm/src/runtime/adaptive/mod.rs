@@ -99,6 +99,11 @@ impl Adaptive {
         self.forced.as_ref().is_some_and(|force| unsafe { force.at_yield_point(ctx) })
     }
 
+    /// At a yield point, where optimization is forced: which code is to run from now on, if that changes ([`ThreadContext::counts_calls`]).
+    pub fn other_kind(&self) -> Option<bool> {
+        self.forced.as_ref().and_then(forced::Force::other_kind)
+    }
+
     /// Another number than before: there is new code for loops.
     pub fn leave(&self) -> u32 {
         self.leave.load(Relaxed)

@@ -1,7 +1,9 @@
 //! What a thread does for adaptive optimization at its yield points: it leaves its frames at ticks, frees code, and looks for code that its loops can go on in.
 
 use super::Thread;
+use crate::runtime::profiling::Counting;
 use crate::runtime::tuning;
+use std::sync::atomic::Ordering::Relaxed;
 
 impl Thread {
     /// At a yield point, perhaps with a tick of the program's own pace.
@@ -12,6 +14,7 @@ impl Thread {
             if unsafe { adaptive.force(self.ctx()) } {
                 self.runtime.reclaim_code(self);
             }
+            adaptive.other_kind().into_iter().for_each(|counts| self.choose_code(counts));
             return self.keep_adapting();
         }
         if is_tick {
@@ -35,6 +38,11 @@ impl Thread {
         }
     }
 
+    /// Where there is code that counts calls and code that does not, this is to run from now on. On the thread itself.
+    pub(super) fn choose_code(&self, counts: bool) {
+        self.ctx().counts_calls.store(counts.into(), Relaxed);
+    }
+
     /// At so many of the next yield points, at least, loops are looked for that can go on in other code. (Where optimization is forced, at all.)
     pub(super) fn leave_loops(&self, yield_points: u32) {
         if self.runtime.options.adaptive.as_ref().is_none_or(|adaptive| adaptive.is_forced()) {
@@ -44,10 +52,15 @@ impl Thread {
         self.poison();
     }
 
-    /// It runs code that counts only for a moment: that says nothing of what is worth compiling.
+    /// Code that counts is never optimized.
+    pub(super) fn is_counted_beside(&self) -> bool {
+        self.runtime.options.profiler.as_ref().is_some_and(|profiler| profiler.options().counting == Counting::Beside)
+    }
+
+    /// It runs such code, only for a moment: that says nothing of what is worth compiling.
     pub(super) fn is_in_short_window(&self) -> bool {
         let windows = self.runtime.options.profiler.as_ref().and_then(|profiler| profiler.windows());
-        self.counts_calls.get() && windows.is_some_and(|windows| !windows.gap().is_none())
+        self.is_counted_beside() && self.counts_calls.get() && windows.is_some_and(|windows| !windows.gap().is_none())
     }
 
     /// Where optimization is forced, every yield point takes the slow path: to be called on the thread itself before it runs program code, and at each of them.
