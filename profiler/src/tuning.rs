@@ -102,8 +102,10 @@ knobs! {
     BESIDE_SETTLED: u32 = 8, "beside-settled", "times", "ours: an eighth of what windows, organizer and compile thread take of a program that has settled; a change in what its optimized code does is seen within some seconds instead of one";
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
-    /// What counting a call takes.
-    COUNT_COST: f64 = 0.4, "count-cost", "ns", "ours: the best fit without a fixed cost of a window to the exact numbers of calls of fifteen samples, baseline tier, in windows of 0.3 ms";
+    /// What counting a call takes, in optimized code for one that was inlined, too.
+    COUNT_COST: f64 = 0.35, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
+    /// What a window takes from the calls it could have counted: code that was not run just before it.
+    WINDOW_WARMUP: f64 = 6e3, "window-warmup", "ns", "ours: found with count-cost; programs that run much code lose more (recursive_descent: some 30 us)";
     /// How far windows are off besides, all numbers of calls alike.
     WINDOW_SCALE: f64 = 0.05, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (bytecode_interpreter and splay: 3 to 8 percent too few); with it two of 34 runs were off by more than two errors";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.

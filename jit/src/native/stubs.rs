@@ -71,6 +71,11 @@ impl Stub {
     pub fn is_silent(self) -> bool {
         matches!(self, Stub::Barrier | Stub::Call)
     }
+
+    /// Whether the number of calls that are left is looked at, or changed.
+    pub fn looks_at_calls(self) -> bool {
+        self != Stub::Barrier
+    }
 }
 
 /// Registers that the trampoline loads before the call and stores after it.

@@ -87,13 +87,17 @@ fn want(ctx: &ThreadContext, counts: bool) {
 /// Two calls a round of the inner loop are counted exactly while that is asked for, beginning with the poll at which it is, whether the call itself was counted or not.
 #[test]
 fn calls_are_counted_while_that_is_asked_for() {
-    for (stress, is_counted) in [(false, false), (false, true), (true, false), (true, true)] {
+    // Also where no call is seen, so that the countdown goes over in a register.
+    for (stress, is_counted, left) in
+        [(false, false, 0), (false, true, 0), (true, false, 0), (true, true, 0), (false, false, 1000), (false, true, 1000)]
+    {
         on_stack(4 << 20, || {
             let program = program(3, stress);
             let (engine, run) = (&program.engine, program.func("run"));
             engine.count_calls(is_counted);
             engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
             let mut thread = Thread::new(&program, config(stress));
+            thread.ctx.calls_left = left;
             want(&thread.ctx, is_counted);
             // Five polls a round. Nothing has to be made for the first stop, at which the thread is in code of the right kind.
             at_each_stop(&mut thread, |stop, ctx| {
@@ -104,10 +108,10 @@ fn calls_are_counted_while_that_is_asked_for() {
                 make_exits(engine);
             });
             assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
-            let counted = -thread.ctx.calls_left;
+            let counted = left - thread.ctx.calls_left;
             drop(thread.at_stop.take());
             // The same again, when there is code from the start.
-            thread.ctx.calls_left = 0;
+            thread.ctx.calls_left = left;
             want(&thread.ctx, is_counted);
             at_each_stop(&mut thread, |stop, ctx| want(ctx, is_counted != ((3..9).contains(&stop) || (17..24).contains(&stop))));
             assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
@@ -116,10 +120,39 @@ fn calls_are_counted_while_that_is_asked_for() {
             let other = 2 * (4 + 5);
             let all = 2 * 40;
             let exact = if is_counted { 1 + all - other } else { other };
-            assert_eq!(-thread.ctx.calls_left, exact);
+            assert_eq!(left - thread.ctx.calls_left, exact);
             assert_ne!(counted, if is_counted { 1 + all } else { 0 }, "it went over the first time, too");
         });
     }
+}
+
+/// A thread goes over at a poll at which nobody asks for its attention. The last call before it is in its count, which it had in a register.
+#[test]
+fn what_was_counted_since_the_last_stop_is_kept() {
+    on_stack(4 << 20, || {
+        let program = program(3, false);
+        let (engine, run) = (&program.engine, program.func("run"));
+        engine.count_calls(true);
+        engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+        let mut thread = Thread::new(&program, config(false));
+        thread.ctx.calls_left = 1000;
+        at_each_stop(&mut thread, |stop, ctx| {
+            want(ctx, stop % 2 == 0);
+            make_exits(engine);
+        });
+        assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+        drop(thread.at_stop.take());
+        thread.ctx.yield_flag.store(0, Relaxed);
+        want(&thread.ctx, true);
+        // The first call of the tenth round of the inner loop, behind that of `run` and two a round.
+        thread.ctx.calls_left = 1 + 2 * 9;
+        thread.at_call = Some(Box::new(|ctx| {
+            ctx.calls_left = 1000;
+            want(ctx, false);
+        }));
+        assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+        assert_eq!(thread.ctx.calls_left, 999);
+    });
 }
 
 /// While a thread stands in what has gone over, the function gets another version: it can still go back, so all is kept, and all is freed when it has returned.

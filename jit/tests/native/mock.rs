@@ -219,6 +219,7 @@ pub type Context = Vec<(FuncId, Option<CallSiteId>)>;
 const HALF: usize = 4 << 20;
 
 pub type AtStop<'a> = Box<dyn FnMut(&ThreadContext) + 'a>;
+type AtCall<'a> = Box<dyn FnOnce(&mut ThreadContext) + 'a>;
 
 /// One thread: context, heap, what it printed.
 pub struct Thread<'a> {
@@ -244,6 +245,8 @@ pub struct Thread<'a> {
     pub calls_left_at_yield: Option<i64>,
     /// Called at each yield in compiled code, after nobody asks for one any more, and for each error that is made.
     pub at_stop: Option<AtStop<'a>>,
+    /// Called once, at the next call that is seen.
+    pub at_call: Option<AtCall<'a>>,
     /// The interpreter's frames, outermost first, each with the call that made it.
     open: Vec<(FuncId, Option<CallSiteId>)>,
     /// All calls that the interpreter told of.
@@ -327,6 +330,7 @@ impl<'a> Thread<'a> {
             left: 0,
             calls_left_at_yield: None,
             at_stop: None,
+            at_call: None,
             open: Vec::new(),
             told: Vec::new(),
             seen: Vec::new(),
@@ -395,6 +399,7 @@ impl<'a> Thread<'a> {
             let room = self.room.as_mut_ptr_range();
             (self.ctx.record_cursor, self.ctx.record_end) = (room.start, room.end);
         }
+        self.at_call.take().into_iter().for_each(|f| f(&mut self.ctx));
     }
 
     /// The frames of compiled code, as the raw walk and decoding give them.

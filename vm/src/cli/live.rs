@@ -354,10 +354,9 @@ impl Session {
                 "calls that the optimizer inlined are not counted; --profile-inlined counts them, vm profile --check tells their share"
                     .into(),
             ),
-            Counting::InWindows => notes.push(
-                "inlined calls are counted, too: in windows running loops go over to code that counts them. Numbers of calls are what that code would have made of the run's time, of which code that does not count makes several times as many where inlined calls are dense; their errors do not know of that, and shares are not touched by it (--tier baseline has the numbers themselves)"
-                    .into(),
-            ),
+            Counting::InWindows => {
+                notes.push("inlined calls are counted, too: in windows running loops go over to code that counts them".into())
+            }
             Counting::Off | Counting::Calls | Counting::Inlined | Counting::Beside => {}
         }
         notes

@@ -96,7 +96,7 @@ impl Translator<'_, '_> {
     /// Outside of a `Try`, the division's own check will do.
     fn check_divisor(&mut self, b: Value) {
         if self.unwind.is_none() {
-            return;
+            return self.show_countdown_to_trap();
         }
         let zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
         let on = self.branch_to_cold(zero);

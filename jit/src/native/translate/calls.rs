@@ -63,6 +63,9 @@ impl Translator<'_, '_> {
 
     /// In a cold block, calls a stub without operands. In a `Try` its error goes to the landing pad, and a new block is current afterwards.
     pub(super) fn call_stub(&mut self, stub: Stub, kind: SiteKind) {
+        if stub.looks_at_calls() {
+            self.show_countdown();
+        }
         self.mark(kind);
         if stub.is_silent() {
             let callee = self.stub(stub);
@@ -79,6 +82,9 @@ impl Translator<'_, '_> {
                 self.add_map(call, &spilled);
             }
             self.reload_cold(&spilled);
+        }
+        if stub.looks_at_calls() {
+            self.retake_countdown();
         }
         self.mark(SiteKind::Runtime);
     }
@@ -114,6 +120,7 @@ impl Translator<'_, '_> {
     /// Ends a block that a call led to: the references that `to` needs are loaded.
     fn go_on(&mut self, to: &BlockCall, first: Option<Value>, spilled: &Spilled) {
         self.reload_for(to, spilled);
+        self.retake_countdown_for(to);
         let block = self.blocks[to.block].expect("no edge leads to the entry");
         let rest = to.args.iter().map(|&arg| {
             let arg = self.live.root(arg);
@@ -128,6 +135,7 @@ impl Translator<'_, '_> {
 
     pub(super) fn call(&mut self, op: &Op) -> Option<Value> {
         let (target, args, kind) = self.target(op);
+        self.give_up_countdown_for(op);
         self.mark(kind);
         let spilled = op.is_safepoint().then(|| self.spill());
         let inst: Inst = match target {
@@ -146,6 +154,7 @@ impl Translator<'_, '_> {
     /// Ends the block with the call of a `Try`.
     pub(super) fn try_call(&mut self, op: &Op, normal: &BlockCall, has_result: bool) {
         let (target, args, kind) = self.target(op);
+        self.give_up_countdown();
         self.mark(kind);
         let spilled = self.spill();
         let on = self.b.create_block();

@@ -33,6 +33,7 @@ impl Translator<'_, '_> {
     /// Ends the (cold) block: the check has failed, its operands are in the context.
     pub(super) fn fail(&mut self, kind: TrapKind) {
         if self.unwind.is_none() {
+            self.show_countdown();
             self.b.ins().trap(kind.code());
             return;
         }
@@ -45,6 +46,7 @@ impl Translator<'_, '_> {
     pub(super) fn call_stub_without_return(&mut self, stub: Stub) {
         let dead = self.dead_block();
         if self.unwind.is_some() {
+            self.show_countdown();
             let spilled = self.spill_cold();
             self.try_call_stub(stub, dead, &spilled);
         } else {
@@ -100,6 +102,7 @@ impl Translator<'_, '_> {
 
     /// Flags of an access that faults at the present site if its object is null.
     fn faulting(&mut self) -> MemFlagsData {
+        self.show_countdown_to_trap();
         MemFlagsData::new().with_aligned().with_trap_code(Some(self.sites.fault_code()))
     }
 

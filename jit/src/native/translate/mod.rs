@@ -10,11 +10,12 @@
 //! - Source locations are indices of sites (`sites`), which tables look up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
 //! - Blocks for rare events are cold and call stubs that keep all registers.
 //!
-//! `checks` has what fails, `objects` what touches memory, `calls` what calls, `arith` the rest.
+//! `checks` has what fails, `objects` what touches memory, `calls` what calls, `countdown` what counts calls, `arith` the rest.
 
 mod arith;
 mod calls;
 mod checks;
+mod countdown;
 mod free_checks;
 mod objects;
 mod osr;
@@ -35,6 +36,7 @@ use crate::ir::liveness::{Liveness, Point};
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Start, Terminator, Ty, TypeDesc};
 use crate::layout::Layout;
+use countdown::Countdown;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value, types,
@@ -115,6 +117,7 @@ struct Translator<'a, 'b> {
     dead: Option<Block>,
     callees: HashMap<(u32, u32), FuncRef>,
     signatures: HashMap<SigKey, SigRef>,
+    countdown: Countdown,
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
     /// See [`Translator::leaving_blocks`].
@@ -152,7 +155,9 @@ pub fn translate(
     clif.params.ensure_base_srcloc(SourceLoc::new(0));
     let order = source.reverse_postorder();
     let live = Liveness::new(source, &order);
-    let free_checks = FreeChecks::new(source, &order, &live, env.profiling == Profiling::Inlined, |op| checks::faults(&env, op));
+    let probes_count = env.profiling == Profiling::Inlined;
+    let free_checks = FreeChecks::new(source, &order, &live, probes_count, |op| checks::faults(&env, op));
+    let countdown = Countdown::new(source, &order, probes_count);
     let exits = if env.has_osr_exits(id, source) { loop_polls(source) } else { Vec::new() };
     let mut t = Translator {
         env,
@@ -176,6 +181,7 @@ pub fn translate(
         dead: None,
         callees: HashMap::new(),
         signatures: HashMap::new(),
+        countdown,
         exits,
         leaves: Vec::new(),
     };
@@ -256,6 +262,9 @@ impl<'a> Translator<'a, '_> {
     fn block(&mut self, block: ir::Block) {
         self.current = block;
         self.refs.start_block();
+        if block != self.source.entry() {
+            self.countdown.start_block(block);
+        }
         let data = &self.source.blocks[block];
         for &inst in &data.insts {
             self.at_point(Point::Inst(inst));
@@ -410,19 +419,6 @@ impl<'a> Translator<'a, '_> {
         self.enter(on);
     }
 
-    /// Where a call has begun: takes it off those that are left.
-    fn count_call(&mut self, kind: SiteKind) {
-        self.mark(kind);
-        let calls = self.load_context(types::I64, offset::CALLS_LEFT);
-        let left = self.b.ins().iadd_imm_s(calls, -1);
-        self.store_context(offset::CALLS_LEFT, left);
-        let seen = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
-        let on = self.branch_to_cold(seen);
-        self.call_stub(Stub::Call, kind);
-        self.b.ins().jump(on, &[]);
-        self.enter(on);
-    }
-
     fn op(&mut self, op: &Op) -> Option<Value> {
         match *op {
             Op::IConst(v) => Some(self.iconst(v)),
@@ -480,6 +476,7 @@ impl<'a> Translator<'a, '_> {
     fn terminator(&mut self, terminator: &Terminator) {
         if !matches!(terminator, Terminator::Try { .. }) {
             self.settle(terminator);
+            self.settle_countdown(terminator);
         }
         match terminator {
             Terminator::Jump(to) => {
@@ -493,6 +490,7 @@ impl<'a> Translator<'a, '_> {
             }
             Terminator::Switch { index, targets, default } => self.switch(*index, targets, default),
             Terminator::Return(value) => {
+                self.give_up_countdown();
                 let values: Vec<Value> = value.iter().map(|&v| self.value(v)).collect();
                 self.b.ins().return_(&values);
             }
@@ -532,6 +530,7 @@ impl<'a> Translator<'a, '_> {
         } else {
             let result = self.op(op);
             self.settle(terminator);
+            self.settle_countdown(terminator);
             let (block, rest) = self.edge(normal);
             let args: Vec<BlockArg> = result.filter(|_| has_result).map(BlockArg::Value).into_iter().chain(rest).collect();
             self.b.ins().jump(block, &args);

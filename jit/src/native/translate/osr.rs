@@ -158,6 +158,7 @@ impl Translator<'_, '_> {
             self.b.ins().jump(on, &[]);
             return;
         };
+        self.show_countdown();
         let cells = self.load_context(types::I64, offset::EXIT_CELLS);
         let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
         let live: Vec<Value> = live.iter().map(|&value| self.value_in_cold(value)).collect();

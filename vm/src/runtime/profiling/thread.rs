@@ -55,6 +55,8 @@ pub struct ThreadProfiler {
     counters: Counters,
     /// Cycles that were spent here.
     spent: u64,
+    /// Of the present window, what bursts have recorded in the program's own code.
+    recorded: Recorded,
     /// The present window, if calls are counted only in some.
     window: Option<Window>,
     /// The last one, whose samples are still in the packet while there is none.
@@ -66,6 +68,16 @@ pub struct ThreadProfiler {
     /// When the thread's profile began, in cycles of the processor's time.
     born: u64,
     clock: ThreadClock,
+}
+
+/// Calls that compiled code has recorded.
+#[derive(Clone, Copy, Default)]
+struct Recorded {
+    calls: u64,
+    /// What that took, in cycles.
+    cycles: u64,
+    /// When it began or went on, while it does.
+    since: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -156,6 +168,7 @@ impl ThreadProfiler {
             packet,
             counters,
             spent: 0,
+            recorded: Recorded::default(),
             window: None,
             last_window: None,
             left: 0.0,
@@ -199,6 +212,7 @@ impl ThreadProfiler {
     pub unsafe fn call(&mut self, ctx: *mut ThreadContext) {
         let cells = Cells(ctx);
         let began = self.begins();
+        self.recorded_until(began.0);
         self.visit(&cells);
         self.spend(began);
         if self.window.is_some() && self.burst.is_none() && self.packet.bytes() > LARGE {
@@ -265,6 +279,14 @@ impl ThreadProfiler {
         self.spent += spent;
         let most = self.profiler.rate().cycles(Duration::from_nanos(SLOW_PATH + FRAME * (self.counters.frames - frames)));
         self.taken += spent.min(most);
+        self.recorded.since = self.burst.map(|_| began + spent);
+    }
+
+    /// Bursts have been recorded up to this cycle, if there was one.
+    fn recorded_until(&mut self, cycle: u64) {
+        if let Some(since) = self.recorded.since.take() {
+            self.recorded.cycles += cycle.saturating_sub(since);
+        }
     }
 
     fn begins(&self) -> (u64, u64) {
@@ -442,6 +464,7 @@ impl ThreadProfiler {
         self.take_records(cells);
         self.burst = None;
         let recorded = self.recorded(burst);
+        self.recorded.calls += recorded;
         let ended = self.sampler.end_burst(self.at(calls), recorded);
         if recorded == 0 {
             self.counters.samples_empty += 1;

@@ -197,6 +197,9 @@ impl First {
     }
 }
 
+/// Nanoseconds in which a call is recorded, at most.
+const RECORDING: u64 = 200;
+
 /// A window of so many nanoseconds has hardly begun.
 pub fn is_short(length: u64) -> bool {
     length < tuning::WINDOW_LENGTH / 8
@@ -217,6 +220,10 @@ pub struct Counted {
     /// In nanoseconds.
     pub length: u64,
     pub calls: u64,
+    /// Of the calls, those that were recorded in bursts.
+    pub recorded: u64,
+    /// Of the length, the time in which they were, by the time that passes.
+    pub recording: u64,
 }
 
 impl Counted {
@@ -227,8 +234,17 @@ impl Counted {
 
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
-        // Counting takes time, but never all of it.
-        (tuning::COUNT_COST * self.calls as f64).min(self.length as f64 / 2.0)
+        let taken = tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took();
+        // It takes time, but never all of it.
+        taken.min(self.length as f64 / 2.0)
+    }
+
+    /// What bursts have taken longer than as many of the window's other calls. Who was off the processor in one seems to have recorded for longer than it did.
+    fn recording_took(self) -> f64 {
+        let Some(others) = self.calls.checked_sub(self.recorded).filter(|&others| others > 0) else { return 0.0 };
+        let recording = self.recording.min(RECORDING * self.recorded).min(self.length);
+        let usual = (self.length - recording) as f64 / others as f64;
+        (recording as f64 - usual * self.recorded as f64).max(0.0)
     }
 }
 
@@ -245,12 +261,21 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        let window = |length, calls| Counted { length, calls };
+        let window = |length, calls| Counted { length, calls, recorded: 0, recording: 0 };
         assert_eq!(share(0, window(100, 50)), 1.0);
-        assert_eq!(share(900_000, window(100_000, 0)), 10.0);
-        // Counting has taken some of it.
-        let slow = 100.0 * tuning::COUNT_COST;
-        assert!((share(900_000, window(100_000, 100)) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9);
+        // It was cold, and counting has taken some of it.
+        let is = |window: Counted, slow: f64| (share(900_000, window) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9;
+        let counted = tuning::WINDOW_WARMUP + 1_000.0 * tuning::COUNT_COST;
+        assert!(is(window(100_000, 0), tuning::WINDOW_WARMUP) && is(window(100_000, 1_000), counted));
+        // Half of the calls were recorded, in 60 of 100 microseconds instead of 40.
+        let recorded = Counted { recorded: 500, recording: 60_000, ..window(100_000, 1_000) };
+        assert!(is(recorded, counted + 20_000.0));
+        assert!(is(Counted { recording: 30_000, ..recorded }, counted), "recording is no faster");
+        assert!(
+            is(Counted { recording: 1 << 40, recorded: 10, ..recorded }, counted + 2_000.0 - 98_000.0 / 99.0),
+            "it was off the processor"
+        );
+        assert!(is(Counted { recorded: 1_000, ..recorded }, counted), "nothing to compare with");
         let half = window(100, 1_000_000);
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
@@ -350,7 +375,7 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::new(1, None);
-        let tell = |calls, length| windows.tell_pace(Counted { length, calls });
+        let tell = |calls, length| windows.tell_pace(Counted { length, calls, recorded: 0, recording: 0 });
         tell(1000, 1_000_000);
         tell(5000, 1_000_000);
         tell(2000, 1_000_000);

@@ -151,6 +151,7 @@ impl ThreadProfiler {
 
     fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
         let calls = self.calls(cells);
+        self.recorded_until(self.profiler.cycles());
         if let Some(burst) = self.burst {
             let next = self.end_burst(burst, calls, cells);
             self.follow(next, calls, false, cells);
@@ -159,7 +160,13 @@ impl ThreadProfiler {
         let windows = self.profiler.windows().expect("it was one of them");
         // Who was off the processor during a slow path seems to have been there for longer than it took, but each call has taken a nanosecond.
         let now = now.max(window.began + self.profiler.rate().cycles(Duration::from_nanos(calls - window.counted)));
-        let counted = Counted { length: self.nanos(window.began, now), calls: calls - window.counted };
+        let recorded = std::mem::take(&mut self.recorded);
+        let counted = Counted {
+            length: self.nanos(window.began, now),
+            calls: calls - window.counted,
+            recording: self.nanos(0, recorded.cycles),
+            recorded: recorded.calls,
+        };
         let before = match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
             Seen::Nothing(first) => first.before(counted.length, self.profiler.cycles()),
