@@ -66,8 +66,6 @@ knobs! {
 
     /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
-    /// The same once there is optimized code.
-    WINDOW_EXACT_OPTIMIZED: f64 = 2e6, "window-exact-optimized", "calls/s", "ours: a program that always ran optimized code that counts would be slowed by more than the counting, since that has probes in its loops (bytecode_interpreter: some 8 percent at 20e6)";
     /// Calls a second whose counting costs as much as windows may.
     WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
     /// Length of a window in which calls are counted.

@@ -87,14 +87,9 @@ impl Schedule {
         }
     }
 
-    /// Calls a second up to which all are counted.
-    fn exact(&self) -> f64 {
-        if self.engine.has_optimized_code() { tuning::WINDOW_EXACT_OPTIMIZED } else { tuning::WINDOW_EXACT }
-    }
-
     /// More calls than may be counted.
     fn is_excessive(&self) -> bool {
-        self.most > self.exact()
+        self.most > tuning::WINDOW_EXACT
     }
 
     /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
@@ -106,7 +101,7 @@ impl Schedule {
 
     /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
     fn turn(&self) -> u64 {
-        let far = (self.exact() / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
+        let far = (tuning::WINDOW_EXACT / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
         (tuning::WINDOW_TURN as f64 * far) as u64
     }
 
