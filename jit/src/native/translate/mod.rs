@@ -262,6 +262,7 @@ impl<'a> Translator<'a, '_> {
     fn block(&mut self, block: ir::Block) {
         self.current = block;
         self.refs.start_block();
+        // At the entry a call has been counted before.
         if block != self.source.entry() {
             self.countdown.start_block(block);
         }
