@@ -139,7 +139,8 @@ impl<'a> Translator<'a> {
             Terminator::Return(Some(value)) => Instr::Return(self.slot[*value]),
             Terminator::Return(None) => Instr::ReturnNone,
             Terminator::Throw(error) => Instr::Throw(self.slot[*error]),
-            Terminator::Unreachable => Instr::Unreachable,
+            // What goes on for an exit is machine code.
+            Terminator::Leave { .. } | Terminator::Unreachable => Instr::Unreachable,
             Terminator::Try { op, normal, unwind } => {
                 let has_result = op.result_ty(self.module, |v| self.func.values[v]).is_some();
                 let spare = self.out.error_slot;

@@ -232,6 +232,11 @@ pub enum Terminator {
         normal: BlockCall,
         unwind: BlockCall,
     },
+    /// Goes on in the code that was made for the exit, which has this live: of code that goes on for a loop itself, at an exit of a loop around that one. Nobody but [`crate::opt::osr`] makes it.
+    Leave {
+        exit: Exit,
+        live: Args,
+    },
     Unreachable,
 }
 
@@ -463,7 +468,7 @@ impl Terminator {
             Terminator::Jump(to) => (&[], [Some(to), None]),
             Terminator::Branch { then: a, els: b, .. } | Terminator::Try { normal: a, unwind: b, .. } => (&[], [Some(a), Some(b)]),
             Terminator::Switch { targets, default, .. } => (targets, [Some(default), None]),
-            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => (&[], [None, None]),
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Leave { .. } | Terminator::Unreachable => (&[], [None, None]),
         };
         first.iter().chain(rest.into_iter().flatten())
     }
@@ -477,7 +482,7 @@ impl Terminator {
                 f(b);
             }
             Terminator::Switch { targets, default, .. } => targets.iter().chain([default]).for_each(f),
-            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Leave { .. } | Terminator::Unreachable => {}
         }
     }
 
@@ -488,7 +493,7 @@ impl Terminator {
             Terminator::Branch { then, els, .. } => [then, els].into_iter().for_each(f),
             Terminator::Switch { targets, default, .. } => targets.iter_mut().chain([default]).for_each(f),
             Terminator::Try { normal, unwind, .. } => [normal, unwind].into_iter().for_each(f),
-            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => {}
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Leave { .. } | Terminator::Unreachable => {}
         }
     }
 
@@ -507,7 +512,7 @@ impl Terminator {
                 }
                 targets.get_mut(index)
             }
-            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Unreachable => None,
+            Terminator::Return(_) | Terminator::Throw(_) | Terminator::Leave { .. } | Terminator::Unreachable => None,
         }
     }
 
@@ -517,6 +522,7 @@ impl Terminator {
             Terminator::Branch { cond: v, .. } | Terminator::Switch { index: v, .. } => f(*v),
             Terminator::Return(Some(v)) | Terminator::Throw(v) => f(*v),
             Terminator::Try { op, .. } => op.for_each_arg(f),
+            Terminator::Leave { live, .. } => live.iter().copied().for_each(f),
             Terminator::Jump(_) | Terminator::Return(None) | Terminator::Unreachable => {}
         }
     }
@@ -527,6 +533,7 @@ impl Terminator {
             Terminator::Branch { cond: v, .. } | Terminator::Switch { index: v, .. } => f(v),
             Terminator::Return(Some(v)) | Terminator::Throw(v) => f(v),
             Terminator::Try { op, .. } => op.for_each_arg_mut(&mut f),
+            Terminator::Leave { live, .. } => live.iter_mut().for_each(&mut f),
             Terminator::Jump(_) | Terminator::Return(None) | Terminator::Unreachable => {}
         }
         self.for_each_edge_mut(|edge| edge.args.iter_mut().for_each(&mut f));

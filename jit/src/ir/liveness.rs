@@ -92,6 +92,7 @@ fn terminator_uses(terminator: &Terminator, mut f: impl FnMut(Value)) {
             f(*v)
         }
         Terminator::Try { op, .. } => op.for_each_arg(&mut f),
+        Terminator::Leave { live, .. } => live.iter().for_each(|&v| f(v)),
         Terminator::Jump(_) | Terminator::Return(None) | Terminator::Unreachable => {}
     }
     terminator.for_each_edge(|edge| edge.args.iter().for_each(|&v| f(v)));

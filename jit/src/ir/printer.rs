@@ -308,6 +308,7 @@ fn print_terminator(f: &mut impl Write, terminator: &Terminator) -> fmt::Result 
             print_op(f, op)?;
             write!(f, " normal {normal} unwind {unwind}")
         }
+        Terminator::Leave { exit, live } => write!(f, "leave {exit}({})", Commas(live)),
         Terminator::Unreachable => write!(f, "unreachable"),
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Words of an exit: where code is that does not count, where code is that counts, and not 0 once somebody has found no code.
+/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
 
@@ -155,6 +155,17 @@ impl Engine {
         }
         code.iter().zip([false, true]).for_each(|(version, counts)| self.exits().lead_to(exit, counts, version.entry));
         !code.is_empty()
+    }
+
+    /// Whether code can still be made for the exit: there is none, and nobody has said that there never will be.
+    pub fn is_exit_open(&self, exit: Exit) -> bool {
+        let versions = self.versions();
+        versions.families.families.range(..=exit).next_back().is_some_and(|(_, family)| family.open.contains(&exit))
+    }
+
+    /// Whether threads can go on for the exit.
+    pub fn has_exit_code(&self, exit: Exit) -> bool {
+        [0, 1].iter().all(|&kind| self.exits().word(exit, kind).is_some_and(|word| word.load(Ordering::Acquire) != 0))
     }
 
     /// Where the code begins that was installed and has led to this code, which begins there, by exits; mostly that itself.

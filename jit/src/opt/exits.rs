@@ -5,7 +5,7 @@
 //!
 //! Only loops in which something is counted are left. One inside of such a loop in which nothing is, soon ends, or has nothing to tell of: the next poll of the loop around it is enough, and registers are not taken from it.
 
-use super::analysis::loops::Loops;
+use super::analysis::loops::{LoopId, Loops};
 use crate::ir::dominators::Dominators;
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::*;
@@ -37,11 +37,28 @@ fn counting_polls(func: &Function) -> Vec<LoopPoll> {
     polls
 }
 
+/// The exits of loops around that of this exit, outermost first.
+pub fn exits_around(func: &Function, exit: Exit) -> Vec<Exit> {
+    let Some(block) = block_of(func, exit) else { return Vec::new() };
+    let loops = Loops::new(func, &Dominators::new(func));
+    let parent = |id: &LoopId| loops.loops[*id].parent.expand();
+    let around: Vec<LoopId> = std::iter::successors(loops.around(block).and_then(|id| parent(&id)), parent).collect();
+    let mut exits: Vec<(u32, Exit)> = Vec::new();
+    for &block in &func.layout {
+        let Some(id) = loops.around(block).filter(|id| around.contains(id)) else { continue };
+        let of_block = func.blocks[block].insts.iter().filter_map(|&inst| exit_of(&func.insts[inst].op));
+        exits.extend(of_block.map(|exit| (loops.loops[id].depth, exit)));
+    }
+    exits.sort_by_key(|&(depth, _)| depth);
+    exits.into_iter().map(|(_, exit)| exit).collect()
+}
+
+fn exit_of(op: &Op) -> Option<Exit> {
+    if let Op::ExitPoll { exit, .. } = op { Some(*exit) } else { None }
+}
+
 /// The block that holds the exit, in a body that [`with_exits`] made.
 pub fn block_of(func: &Function, exit: Exit) -> Option<Block> {
-    let holds = |block: &Block| {
-        let mut ops = func.blocks[*block].insts.iter().map(|&inst| &func.insts[inst].op);
-        ops.any(|op| matches!(op, Op::ExitPoll { exit: other, .. } if *other == exit))
-    };
+    let holds = |block: &Block| func.blocks[*block].insts.iter().any(|&inst| exit_of(&func.insts[inst].op) == Some(exit));
     func.layout.iter().copied().find(holds)
 }

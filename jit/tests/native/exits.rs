@@ -3,9 +3,12 @@
 use crate::mock::*;
 use crate::versions::{at_each_stop, body, reclaim};
 use jit::context::ThreadContext;
+use jit::ir::dominators::Dominators;
+use jit::ir::{Exit, Function, Terminator};
 use jit::native::{Engine, Level, Osr, Profiling, WantedExit};
-use jit::opt::exits::{block_of, with_exits};
-use jit::opt::osr::enter_at;
+use jit::opt::analysis::loops::Loops;
+use jit::opt::exits::{exits_around, with_exits};
+use jit::opt::osr::{enter_at, enter_at_exit};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// `run` sums up `step` times what a new object holds, in as many rounds as it is told, of which each has four shorter ones of a loop with two calls of `leaf` that were inlined.
@@ -74,10 +77,44 @@ fn program_of(text: &str, stress: bool) -> Program {
 fn make_exits(engine: &Engine) -> usize {
     let wanted = engine.wanted_exits();
     for WantedExit { exit, func, body } in &wanted {
-        let rest = enter_at(engine.module(), body, block_of(body, *exit).expect("an exit of the body")).expect("what is left of a call");
-        assert!(engine.install_exit(*exit, *func, Some(&rest)));
+        for exit in exits_around(body, *exit).into_iter().chain([*exit]).filter(|&exit| engine.is_exit_open(exit)) {
+            let rest = enter_at_exit(engine.module(), body, exit, &|exit| engine.has_exit_code(exit)).expect("what is left of a call");
+            assert!(engine.install_exit(exit, *func, Some(&rest)));
+            assert!(engine.has_exit_code(exit) && !engine.is_exit_open(exit));
+        }
     }
     wanted.len()
+}
+
+/// What goes on for the inner loop has that loop alone, and ends at the exit of the outer one; as long as no code is made for that, both.
+#[test]
+fn code_for_an_exit_ends_at_the_next_one_around() {
+    let program = program(3, false);
+    let mut exits = Vec::new();
+    let reserve = &mut |count: usize| {
+        exits = (7..).map(Exit::from_u32).take(count).collect();
+        Some(exits[0])
+    };
+    let (body, _) = with_exits(&body(&rounds(3), "run"), reserve).unwrap();
+    let around: Vec<Vec<Exit>> = exits.iter().map(|&exit| exits_around(&body, exit)).collect();
+    let (inner, outer) = if around[0].is_empty() { (exits[1], exits[0]) } else { (exits[0], exits[1]) };
+    assert_eq!([exits_around(&body, inner), exits_around(&body, outer)], [vec![outer], vec![]]);
+    let rest = |exit, has_code| enter_at_exit(&program.module, &body, exit, &|_| has_code).unwrap();
+    let loops = |func: &Function| Loops::new(func, &Dominators::new(func)).loops.len();
+    assert_eq!(
+        [(inner, true), (inner, false), (outer, true), (outer, false)].map(|(exit, has_code)| loops(&rest(exit, has_code))),
+        [1, 3, 2, 2]
+    );
+    let ends = rest(inner, true);
+    let left: Vec<Exit> = ends
+        .layout
+        .iter()
+        .filter_map(|&block| match ends.blocks[block].terminator {
+            Some(Terminator::Leave { exit, .. }) => Some(exit),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(left, [outer]);
 }
 
 fn want(ctx: &ThreadContext, counts: bool) {

@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
 
     fn terminator(&mut self, func: &mut Function) -> Result<Option<Terminator>, ParseError> {
         let Token::Word(word) = *self.peek() else { return Ok(None) };
-        if !matches!(word, "jump" | "branch" | "switch" | "return" | "throw" | "try" | "unreachable") {
+        if !matches!(word, "jump" | "branch" | "switch" | "return" | "throw" | "try" | "leave" | "unreachable") {
             return Ok(None);
         }
         self.bump();
@@ -131,6 +131,7 @@ impl<'a> Parser<'a> {
                 self.keyword("unwind")?;
                 Terminator::Try { op, normal, unwind: self.edge(func)? }
             }
+            "leave" => Terminator::Leave { exit: self.bounded_id("exit", "an exit", MAX_EXITS)?, live: self.args(func)? },
             _ => Terminator::Unreachable,
         }))
     }

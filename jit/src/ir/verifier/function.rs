@@ -198,7 +198,7 @@ impl Checker<'_> {
                 self.edge(normal, op.result_ty(self.module, |v| self.func.values[v]))?;
                 self.edge(unwind, Some(Ty::Ref))
             }
-            Terminator::Unreachable => Ok(()),
+            Terminator::Leave { .. } | Terminator::Unreachable => Ok(()),
         }
     }
 

@@ -497,6 +497,7 @@ impl<'a> Translator<'a, '_> {
             }
             Terminator::Throw(error) => self.throw(*error),
             Terminator::Try { op, normal, unwind } => self.try_op(terminator, op, normal, unwind),
+            Terminator::Leave { exit, live } => self.leave(*exit, live),
             Terminator::Unreachable => {
                 self.b.ins().trap(TrapKind::Unreachable.code());
             }

@@ -170,6 +170,20 @@ impl Translator<'_, '_> {
         self.b.ins().jump(on, &[]);
     }
 
+    /// Ends the block: goes over into the code that goes on for the exit, which there is ([`Engine::has_exit_code`](crate::native::Engine::has_exit_code)), of the kind that is to run.
+    pub(super) fn leave(&mut self, exit: ir::Exit, live: &[ir::Value]) {
+        let [cell, _] = self.env.exits.offsets(exit, false).expect("code was made for the exit");
+        self.give_up_countdown();
+        let live: Vec<Value> = live.iter().map(|&value| self.value(value)).collect();
+        let cells = self.load_context(types::I64, offset::EXIT_CELLS);
+        let counts = self.load_context(types::I8, offset::COUNTS_CALLS);
+        let counts = self.b.ins().uextend(types::I64, counts);
+        let words = self.b.ins().ishl_imm_u(counts, 3);
+        let cells = self.b.ins().iadd(cells, words);
+        let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
+        self.hand_over(code, &live);
+    }
+
     fn zero(&mut self, ty: Type) -> Value {
         match ty {
             types::F64 => self.b.ins().f64const(0.0),

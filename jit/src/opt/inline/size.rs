@@ -16,7 +16,7 @@ fn block(func: &Function, data: &BlockData) -> u32 {
 
 fn terminator(terminator: &Terminator) -> u32 {
     match terminator {
-        Terminator::Jump(_) | Terminator::Return(_) | Terminator::Unreachable => 0,
+        Terminator::Jump(_) | Terminator::Return(_) | Terminator::Leave { .. } | Terminator::Unreachable => 0,
         Terminator::Branch { .. } | Terminator::Throw(_) => 1,
         Terminator::Switch { targets, .. } => 2 + targets.len() as u32,
         Terminator::Try { op, .. } => operation(op),

@@ -13,8 +13,8 @@ use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
 use jit::ir::{Block, CallSiteId, FuncId, Module};
 use jit::native::{Level, SiteKind, WantedExit};
-use jit::opt::exits::block_of;
-use jit::opt::osr::{enter_at, loops_around_calls};
+use jit::opt::exits::exits_around;
+use jit::opt::osr::{enter_at_exit, loops_around_calls};
 use jit::opt::{self, Entry, Optimizer};
 use profiler::oracle::{Fallback, InlineDecision, Kept, Oracle, Questions, TinyOnly, Version};
 use profiler::plan::{Answers, Recorder};
@@ -343,15 +343,17 @@ impl Worker {
         self.has_room().then(|| model.next(&self.known)).flatten()
     }
 
-    /// Where threads have wanted to go over to code that counts calls, or does not, they can from now on, if there is room.
+    /// Where threads have wanted to go over to code that counts calls, or does not, they can from now on, if there is room. Code for exits of loops around comes first: it is where that code ends.
     fn make_exits(&self) {
         let engine = self.engine.inner();
         for WantedExit { exit, func, body } in engine.wanted_exits() {
             if !self.has_room() || self.shared.is_closed() {
                 return;
             }
-            let rest = block_of(&body, exit).and_then(|block| enter_at(engine.module(), &body, block));
-            engine.install_exit(exit, func, rest.as_ref());
+            for exit in exits_around(&body, exit).into_iter().chain([exit]).filter(|&exit| engine.is_exit_open(exit)) {
+                let rest = enter_at_exit(engine.module(), &body, exit, &|exit| engine.has_exit_code(exit));
+                engine.install_exit(exit, func, rest.as_ref());
+            }
         }
     }
 
