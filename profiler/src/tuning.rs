@@ -66,8 +66,8 @@ knobs! {
 
     /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
-    /// The part of a thread's time that windows may take from it, for a profile that is just so sure as [`WINDOW_DOUBT`] says.
-    WINDOW_PART: f64 = 0.002, "window-part", "share of the time", "ours: at 3 times as much, when a program begins, the mean cost is near half a percent";
+    /// Calls a second whose counting costs as much as windows may.
+    WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; timers are late by as much again";
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
@@ -110,8 +110,8 @@ knobs! {
     WINDOW_SCALE: f64 = 0.05, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (bytecode_interpreter and splay: 3 to 8 percent too few); with it two of 34 runs were off by more than two errors";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.
     WINDOW_FEW: f64 = 0.5, "window-few", "share of the calls", "ours: of programs that run for a tenth of a second, with two to five windows, the numbers of calls are off by 10 to 40 percent";
-    /// What a window takes besides what is measured in it: its ticks, and code that was not run just before it.
-    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 2 ms apart";
+    /// What a window takes besides counting: its ticks, and code that was not run just before it.
+    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
 
     /// What a call takes in code that does little else.
     CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";

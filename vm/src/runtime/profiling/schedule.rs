@@ -1,6 +1,6 @@
 //! When windows are open: on the timer's thread, which calls at the times that [`Schedule`] asks for.
 //!
-//! In: how many calls a second threads have made in windows and what windows took from them, what a profile that is so sure is worth. Out: [`Windows`] open and closed, code that counts calls in use or not, and what threads have to know of the time between windows ([`Gap`]).
+//! In: how many calls a second threads have made in windows, what a profile that is so sure is worth. Out: [`Windows`] open and closed, code that counts calls in use or not, and what threads have to know of the time between windows ([`Gap`]).
 //!
 //! Invariant: a window is open for at least as long as its [`Gap`] says, if no rest begins in it.
 
@@ -38,9 +38,9 @@ pub struct Schedule {
     profiler: Arc<Profiler>,
     engine: Arc<dyn Engine>,
     random: Random,
-    /// What a window takes from a thread, in nanoseconds, over many windows. Not the last one: a dense window that is followed by a longer time than a sparse one would stand for more.
-    cost: f64,
-    /// Calls a second, in the last window or, where there were more before, over the last ones.
+    /// Calls a second, over many windows. Not in the last one: a dense window that is followed by a longer time than a sparse one would stand for more.
+    pace: f64,
+    /// In the last window or, where there were more before, over the last ones.
     most: f64,
     /// When it began: [`Profiler::working_time`].
     started: Instant,
@@ -55,7 +55,7 @@ impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
         let (started, closed) = (profiler.working_time(), profiler.cycles());
-        Schedule { profiler, engine, random, most: 0.0, started, closed, cost: 0.0, lasts: Duration::ZERO, rests }
+        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started, closed, lasts: Duration::ZERO, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -77,12 +77,10 @@ impl Schedule {
         Duration::from_nanos(nanos / 2 + self.random.below(nanos.max(1)))
     }
 
-    fn take_told(&mut self) {
-        if let Some(cost) = self.windows().take_cost() {
-            self.cost = smoothed(self.cost, cost);
-        }
+    fn take_pace(&mut self) {
         let pace = self.windows().take_pace() as f64;
         if pace > 0.0 {
+            self.pace = if self.pace == 0.0 { pace } else { self.pace + (pace - self.pace) / 16.0 };
             // A phase that calls more counts at once: all its calls are counted until then. One that calls less does so after a time, however often windows come in it.
             let part = 4.0 * self.windows().worth().max(1.0);
             self.most = if self.most < pace { pace } else { self.most + (pace - self.most) / part };
@@ -94,10 +92,11 @@ impl Schedule {
         self.most > tuning::WINDOW_EXACT
     }
 
-    /// From one window to the next, in nanoseconds: so long that they take no more than may be paid for what a profile is worth that is more or less sure.
+    /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
     fn gap(&self) -> u64 {
-        let taken = self.cost + tuning::WINDOW_COLD;
-        (taken / (tuning::WINDOW_PART * self.windows().worth())).min(tuning::WINDOW_GAP as f64) as u64
+        let counting = tuning::WINDOW_LENGTH as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
+        let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
+        ((counting + besides) / self.windows().worth()).min(tuning::WINDOW_GAP as f64) as u64
     }
 
     /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
@@ -153,14 +152,9 @@ impl Schedule {
     }
 }
 
-/// Of many windows, of which this is the last.
-fn smoothed(before: f64, last: f64) -> f64 {
-    if before == 0.0 { last } else { before + (last - before) / 16.0 }
-}
-
 impl Ticks for Schedule {
     fn interval(&mut self) -> Duration {
-        self.take_told();
+        self.take_pace();
         let is_open = self.windows().is_open();
         let elapsed = self.elapsed();
         if let Some(left) = self.rest(elapsed) {
@@ -270,7 +264,7 @@ mod tests {
         assert!(!schedule.windows().gap().is_none());
         schedule.interval();
         assert!(schedule.windows().gap().is_none());
-        schedule.windows().tell(Counted { length: 1_000_000, calls: 1_000_000, recorded: 0, recording: 0 }, 0);
+        schedule.windows().tell_pace(Counted { length: 1_000_000, calls: 1_000_000, recorded: 0, recording: 0 });
         schedule.open(schedule.closed + 1_000_000);
         assert_eq!(schedule.interval(), schedule.lasts);
         assert!(!schedule.windows().gap().is_none(), "a billion calls a second");

@@ -21,11 +21,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Windows {
     is_open: AtomicBool,
-    /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell`].
+    /// The largest number of calls a second that a thread has told of since the timer asked, weighed as in [`Windows::tell_pace`].
     pace: AtomicU64,
-    /// What windows have taken from threads, in nanoseconds, and how many threads have told of that, since the timer asked.
-    cost: AtomicU64,
-    told: AtomicU64,
     /// Of a [`Gap`].
     gap: AtomicU64,
     opened: AtomicU64,
@@ -48,8 +45,6 @@ impl Windows {
         Windows {
             is_open: AtomicBool::new(true),
             pace: AtomicU64::new(0),
-            cost: AtomicU64::new(0),
-            told: AtomicU64::new(0),
             gap: AtomicU64::new(0),
             opened: AtomicU64::new(0),
             lasts: AtomicU64::new(0),
@@ -120,15 +115,9 @@ impl Windows {
         self.is_open.store(is_open, Relaxed);
     }
 
-    /// What [`Windows::tell`] was told since the last time, in calls a second; 0: nothing.
+    /// What [`Windows::tell_pace`] was told since the last time, in calls a second; 0: nothing.
     pub(super) fn take_pace(&self) -> u64 {
         self.pace.swap(0, Relaxed)
-    }
-
-    /// What a brief window has taken from a thread since the last time, in nanoseconds, in the mean.
-    pub(super) fn take_cost(&self) -> Option<f64> {
-        let (cost, told) = (self.cost.swap(0, Relaxed), self.told.swap(0, Relaxed));
-        (told > 0).then(|| cost as f64 / told as f64)
     }
 
     pub(super) fn rarer(&self) -> u32 {
@@ -142,16 +131,12 @@ impl Windows {
         (0..LOOKS).take_while(|_| is_brief()).for_each(|_| std::thread::sleep(Duration::from_nanos(tuning::WINDOW_LENGTH)));
     }
 
-    /// What a thread has done in a window, in which it was in slow paths for so many nanoseconds besides.
-    pub fn tell(&self, window: Counted, spent: u64) {
+    /// What a thread has done in a window.
+    pub fn tell_pace(&self, window: Counted) {
         // A thread that has only just come to it says nothing.
         if !is_short(window.length) {
             let pace = window.calls as f64 / window.length as f64 * 1e9;
             self.pace.fetch_max((pace as u64).max(1), Relaxed);
-            if !self.gap().is_none() {
-                self.cost.fetch_add(window.slowdown() as u64 + spent, Relaxed);
-                self.told.fetch_add(1, Relaxed);
-            }
         }
     }
 }
@@ -390,27 +375,11 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::new(1, None);
-        let tell = |calls, length| windows.tell(Counted { length, calls, recorded: 0, recording: 0 }, 300);
+        let tell = |calls, length| windows.tell_pace(Counted { length, calls, recorded: 0, recording: 0 });
         tell(1000, 1_000_000);
         tell(5000, 1_000_000);
         tell(2000, 1_000_000);
         tell(1_000_000, 10);
         assert_eq!(windows.pace.load(Relaxed), 5_000_000);
-    }
-
-    #[test]
-    fn what_a_window_takes_is_the_mean_of_what_threads_have_told() {
-        let windows = Windows::new(1, None);
-        assert_eq!(windows.take_cost(), None);
-        let window = |calls| Counted { length: 1_000_000, calls, recorded: 0, recording: 0 };
-        windows.tell(window(1_000_000), 0);
-        assert_eq!(windows.take_cost(), None, "all calls are counted");
-        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
-        windows.tell(window(10_000), 300);
-        windows.tell(window(30_000), 700);
-        windows.tell(Counted { length: 10, ..window(1) }, 1_000_000);
-        let mean = tuning::WINDOW_WARMUP + 20_000.0 * tuning::COUNT_COST + 500.0;
-        assert!(windows.take_cost().is_some_and(|cost| (cost - mean).abs() < 2.0), "a thread that saw little of it says nothing");
-        assert_eq!(windows.take_cost(), None, "that was told");
     }
 }

@@ -26,8 +26,6 @@ pub(super) struct Window {
     counted: u64,
     /// Samples in the packet before.
     samples: usize,
-    /// [`ThreadProfiler::spent`] before.
-    spent: u64,
 }
 
 /// What was seen of the thread before a window.
@@ -117,7 +115,7 @@ impl ThreadProfiler {
             self.wait(next, counted);
         }
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, before, counted, samples: self.packet.len(), spent: self.spent });
+        self.window = Some(Window { began: now, before, counted, samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
@@ -178,7 +176,7 @@ impl ThreadProfiler {
         }
         let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
         let correction = counted.correction(before.nanos, stands_for);
-        windows.tell(counted, self.nanos(window.spent, self.spent));
+        windows.tell_pace(counted);
         let rested = windows.rested();
         let at = self.at(calls);
         let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
