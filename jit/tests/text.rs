@@ -69,7 +69,7 @@ block0():
 block1(v31: int):
   try idiv v31, v0 normal block3 unwind block4(v31) @12
 block2():
-  switch v0, [block1(v0), block2], block5 @13
+  switch v0, [block1(v0), block2, block7], block5 @13
 block3(v32: int):
   return v32
 block4(v33: ref, v34: int):
@@ -78,6 +78,8 @@ block5():
   try call_builtin print(v8) normal block6 unwind block4(v0)
 block6():
   unreachable
+block7():
+  leave exit3(v14, v15)
 }
 
 fn1 "Object.hash"(class0) -> int

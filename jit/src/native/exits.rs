@@ -105,6 +105,11 @@ impl Families {
         Some(family.code.iter().map(|version| (version.entry, version.len)).collect())
     }
 
+    /// Some family has the exit, and there is no code for it yet.
+    fn is_open(&self, exit: Exit) -> bool {
+        self.families.range(..=exit).next_back().is_some_and(|(_, family)| family.open.contains(&exit))
+    }
+
     /// This code goes on for the exit from now on; without any none ever does. Says whether the family is there.
     fn close(&mut self, exit: Exit, code: &[VersionInfo]) -> bool {
         let family = self.families.range_mut(..=exit).next_back();
@@ -159,8 +164,7 @@ impl Engine {
 
     /// Whether code can still be made for the exit: there is none, and nobody has said that there never will be.
     pub fn is_exit_open(&self, exit: Exit) -> bool {
-        let versions = self.versions();
-        versions.families.families.range(..=exit).next_back().is_some_and(|(_, family)| family.open.contains(&exit))
+        self.versions().families.is_open(exit)
     }
 
     /// Whether threads can go on for the exit.

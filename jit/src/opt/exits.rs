@@ -1,7 +1,7 @@
 //! Polls at which running code is left for other code made of the same body, which counts calls or does not: exits.
 //!
-//! In: a body, behind all passes. Out: the same with exits, which hold what lives behind them. Code that goes on for one of them ([`super::osr`]) has copies of all, so from it each can be left again for code that goes on there: as many
-//! pieces of code as there are exits, in two kinds each, are enough, however often running code goes over.
+//! In: a body, behind all passes. Out: the same with exits, which hold what lives behind them. Code that goes on for one of them ([`super::osr`]) has copies of those that it comes to, so from it each can be left again for code that goes on there: as
+//! many pieces of code as there are exits, in two kinds each, are enough, however often running code goes over.
 //!
 //! Only loops in which something is counted are left. One inside of such a loop in which nothing is, soon ends, or has nothing to tell of: the next poll of the loop around it is enough, and registers are not taken from it.
 
