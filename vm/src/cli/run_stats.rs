@@ -77,6 +77,9 @@ pub struct IterationStats {
     pub wall_ns: u64,
     /// Of all the process's threads, in user and in system mode; `None` where the system does not tell.
     pub cpu_ns: Option<u64>,
+    /// Of that, what the program's main thread has used; `None` from builds that did not tell, too.
+    #[serde(default)]
+    pub thread_ns: Option<u64>,
 }
 
 impl RunStats {
@@ -135,7 +138,12 @@ impl OptimizerStats {
 
 impl IterationStats {
     fn new(iteration: Iteration) -> IterationStats {
-        IterationStats { begun_ns: iteration.begun, wall_ns: nanos(iteration.wall), cpu_ns: iteration.cpu.map(nanos) }
+        IterationStats {
+            begun_ns: iteration.begun,
+            wall_ns: nanos(iteration.wall),
+            cpu_ns: iteration.cpu.map(nanos),
+            thread_ns: iteration.thread.map(nanos),
+        }
     }
 }
 

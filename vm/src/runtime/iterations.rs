@@ -16,6 +16,8 @@ pub struct Iteration {
     pub wall: Duration,
     /// Time on processors of all the process's threads, in user and in system mode; `None` where the system does not tell.
     pub cpu: Option<Duration>,
+    /// Of that, what the program's main thread has used.
+    pub thread: Option<Duration>,
 }
 
 /// Of one program, in order.
@@ -23,12 +25,14 @@ pub struct Iteration {
 pub struct Iterations(Mutex<Vec<Iteration>>);
 
 impl Iterations {
-    /// Takes the time of what the closure does.
+    /// Takes the time of what the closure does, on the program's main thread.
     pub fn time<T>(&self, body: impl FnOnce() -> T) -> T {
-        let (begun, start, before) = (monotonic(), Instant::now(), processors::used());
+        let used = || [processors::used(), processors::used_by_thread()];
+        let (begun, start, before) = (monotonic(), Instant::now(), used());
         let result = body();
-        let cpu = processors::used().zip(before).map(|(after, before)| after.saturating_sub(before));
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Iteration { begun, wall: start.elapsed(), cpu });
+        let (wall, after) = (start.elapsed(), used());
+        let [cpu, thread] = [0, 1].map(|at| after[at].zip(before[at]).map(|(after, before)| after.saturating_sub(before)));
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Iteration { begun, wall, cpu, thread });
         result
     }
 
