@@ -26,6 +26,8 @@ pub struct Liveness {
     crossing: EntitySet<Value>,
     /// Numbers of the values that are used outside of their block.
     global: SecondaryMap<Value, PackedOption<Value>>,
+    /// By number.
+    globals: Vec<Value>,
     live_in: SecondaryMap<Block, Box<[u64]>>,
 }
 
@@ -50,6 +52,12 @@ impl Liveness {
     /// Whether the value must survive a collection somewhere.
     pub fn is_crossing(&self, value: Value) -> bool {
         self.crossing.contains(value)
+    }
+
+    /// All for which that is so, without order.
+    pub fn live_in(&self, block: Block) -> impl Iterator<Item = Value> {
+        let set = &self.live_in[block];
+        self.globals.iter().zip(0..).filter(|&(_, number)| contains(set, number)).map(|(&value, _)| value)
     }
 
     /// Whether the block or one behind it needs the value (other than as an argument of an edge to it).
@@ -232,6 +240,6 @@ impl<'a> Analysis<'a> {
                 record(Point::Entry, &live);
             }
         }
-        Liveness { same_as: self.same_as, at, crossing, global: self.global, live_in: self.live_in }
+        Liveness { same_as: self.same_as, at, crossing, global: self.global, globals: self.globals, live_in: self.live_in }
     }
 }

@@ -108,6 +108,9 @@ pub struct Options {
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
     pub large_function: usize,
+    /// In optimized code, general registers that the values of a loop may take before those that it does not use stay in memory. The machine has 13 for them, and some are for what is computed (of 3, 6, 8, 10 and 12, those below 10 were
+    /// alike, and better).
+    pub loop_registers: u32,
     /// Bytes reserved for code, at most 1 GiB.
     pub code_size: usize,
     /// Is told of all code.
@@ -126,6 +129,7 @@ impl Default for Options {
             exits: None,
             verify: cfg!(debug_assertions),
             large_function: 10_000,
+            loop_registers: 8,
             code_size: 128 << 20,
             listener: None,
         }

@@ -11,6 +11,7 @@ use super::tables::{CallRecord, CodeMetadata, SiteKind, TrapRecord};
 use super::translate::{Env, Site, Sites, namespace, translate};
 use super::trap::TrapKind;
 use crate::ir::{FuncId, Function, Loc, frames_at};
+use crate::opt::loop_edges::with_loop_edges;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{ExternalName, UserExternalName, UserFuncName};
@@ -75,7 +76,11 @@ impl Compiler {
     fn translate(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> Sites {
         self.context.clear();
         self.context.func.name = UserFuncName::user(namespace::FUNCTION, func.as_u32());
-        translate(env, func, body, &mut self.context.func, &mut self.builder, self.isa.frontend_config())
+        // What may be left for a loop's code is known by the body's own blocks.
+        let is_as_declared = env.has_osr_exits(func, body);
+        let with_edges = if self.level == Level::Optimized && !is_as_declared { with_loop_edges(body) } else { None };
+        let body = with_edges.as_ref().unwrap_or(body);
+        translate(env, func, body, self.level, &mut self.context.func, &mut self.builder, self.isa.frontend_config())
     }
 
     pub fn clif(&mut self, env: Env<'_>, func: FuncId, body: &Function) -> String {

@@ -32,6 +32,7 @@ mod gvn;
 mod inline;
 mod licm;
 mod loads;
+pub mod loop_edges;
 mod null_checks;
 mod optimizer;
 pub mod osr;

@@ -9,6 +9,7 @@ mod checks;
 mod cold;
 mod exceptions;
 mod exits;
+mod homes;
 mod inlined;
 mod listener;
 mod objects;

@@ -324,8 +324,11 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
     let inline_alloc = gc_stress == 0 || level == Level::Optimized;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
     let exits = matches!(tier, Tier::Windowed(_)).then_some(opt::exits::with_exits as MakeExits);
+    let defaults = jit::native::Options::default();
+    // Whatever can stay in memory does.
+    let loop_registers = if gc_stress == 0 { defaults.loop_registers } else { 0 };
     let options =
-        jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, exits, verify: true, ..Default::default() };
+        jit::native::Options { inline_alloc, level, profiling, profile_optimized, osr, exits, loop_registers, verify: true, ..defaults };
     let engine = Arc::new(NativeEngine::new(runtime, options).map_err(|e| e.to_string())?);
     let organizer = runtime.options.profiler.as_ref().map(|profiler| start_organizer(profiler, &engine)).transpose();
     let compiler = tier.seed().map(|seed| adapting::start(runtime, &engine, seed, tier.probes())).transpose();

@@ -382,6 +382,7 @@ impl LeftLoops {
 #[cfg(feature = "native")]
 fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Counting) -> Result<NativeEngine, String> {
     let dump = args.jitdump.as_deref().map(|folder| JitDump::create(folder, runtime.symbols.clone())).transpose()?;
+    let defaults = jit::native::Options::default();
     let options = jit::native::Options {
         polls: !args.no_polls,
         // Optimized code finds no room in its buffer then, each time.
@@ -400,8 +401,10 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             _ => Osr::Off,
         },
         exits: (counting == Counting::InWindows).then_some(jit::opt::exits::with_exits),
+        // Whatever can stay in memory does, where collections find it.
+        loop_registers: if args.gc_stress == 0 { defaults.loop_registers } else { 0 },
         listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),
-        ..jit::native::Options::default()
+        ..defaults
     };
     let engine = NativeEngine::new(runtime, options).map_err(|e| e.to_string())?;
     engine.compile_ahead(ahead);

@@ -10,13 +10,14 @@
 //! - Source locations are indices of sites (`sites`), which tables look up by code offset. (Debug tags would be the obvious way, but for a `try_call` they end up behind the jump that follows the call.)
 //! - Blocks for rare events are cold and call stubs that keep all registers.
 //!
-//! `checks` has what fails, `objects` what touches memory, `calls` what calls, `countdown` what counts calls, `arith` the rest.
+//! `checks` has what fails, `objects` what touches memory, `homes` what stays in memory, `calls` what calls, `countdown` what counts calls, `arith` the rest.
 
 mod arith;
 mod calls;
 mod checks;
 mod countdown;
 mod free_checks;
+mod homes;
 mod objects;
 mod osr;
 mod refs;
@@ -24,7 +25,7 @@ mod sites;
 
 pub use sites::{Site, Sites};
 
-use super::api::{Addresses, Options, Osr, Profiling};
+use super::api::{Addresses, Level, Options, Osr, Profiling};
 use super::cells::EntryCells;
 use super::exits::ExitCells;
 use super::osr::OsrCells;
@@ -32,20 +33,25 @@ use super::stubs::Stub;
 use super::tables::SiteKind;
 use super::trap::TrapKind;
 use crate::context::offset;
+use crate::ir::dominators::Dominators;
 use crate::ir::liveness::{Liveness, Point};
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::{self as ir, BlockCall, Function, Loc, Module, Op, Start, Terminator, Ty, TypeDesc};
 use crate::layout::Layout;
+use crate::opt::analysis::loops::Loops;
 use countdown::Countdown;
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value, types,
+    AbiParam, Block, BlockArg, FuncRef, InstBuilder, InstructionData, JumpTableData, MemFlagsData, SigRef, Signature, SourceLoc, Type,
+    Value, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use free_checks::FreeChecks;
+use homes::{Facts, Homes};
+use osr::Leave;
 use refs::Refs;
 use std::collections::HashMap;
 
@@ -99,6 +105,9 @@ struct Translator<'a, 'b> {
     variables: SecondaryMap<ir::Value, PackedOption<Variable>>,
     live: Liveness,
     refs: Refs,
+    homes: Homes,
+    /// Of optimized code.
+    loops: Option<Loops>,
     /// Where the collector may run next.
     point: Point,
     /// For each block, edges to it that are not translated yet.
@@ -121,7 +130,7 @@ struct Translator<'a, 'b> {
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
     /// See [`Translator::leaving_blocks`].
-    leaves: Vec<(ir::Inst, Block)>,
+    leaves: Vec<Leave>,
 }
 
 fn clif_type(ty: Ty) -> Type {
@@ -145,6 +154,7 @@ pub fn translate(
     env: Env<'_>,
     id: ir::FuncId,
     source: &Function,
+    level: Level,
     clif: &mut cranelift_codegen::ir::Function,
     context: &mut FunctionBuilderContext,
     config: TargetFrontendConfig,
@@ -158,6 +168,13 @@ pub fn translate(
     let probes_count = env.profiling == Profiling::Inlined;
     let free_checks = FreeChecks::new(source, &order, &live, probes_count, |op| checks::faults(&env, op));
     let countdown = Countdown::new(source, &order, probes_count);
+    let dominators = (level == Level::Optimized).then(|| Dominators::new(source));
+    let loops = dominators.as_ref().map(|dominators| Loops::new(source, dominators));
+    let looped = dominators.as_ref().zip(loops.as_ref()).filter(|(_, loops)| !loops.loops.is_empty());
+    let homes = looped.map(|(dominators, loops)| {
+        let facts = Facts::new(source, &order, &live, dominators, loops);
+        Homes::new(&facts, env.options.loop_registers)
+    });
     let exits = if env.has_osr_exits(id, source) { loop_polls(source) } else { Vec::new() };
     let mut t = Translator {
         env,
@@ -169,6 +186,8 @@ pub fn translate(
         variables: SecondaryMap::new(),
         live,
         refs: Refs::default(),
+        homes: homes.unwrap_or_default(),
+        loops,
         point: Point::Entry,
         open_edges: SecondaryMap::new(),
         sites: Sites::default(),
@@ -261,7 +280,7 @@ impl<'a> Translator<'a, '_> {
 
     fn block(&mut self, block: ir::Block) {
         self.current = block;
-        self.refs.start_block();
+        self.start_at_home(block);
         // At the entry a call has been counted before.
         if block != self.source.entry() {
             self.countdown.start_block(block);
@@ -325,7 +344,7 @@ impl<'a> Translator<'a, '_> {
 
     /// The integer a value is known to be.
     fn const_of(&self, value: Value) -> Option<i64> {
-        use cranelift_codegen::ir::{InstructionData, Opcode};
+        use cranelift_codegen::ir::Opcode;
         let inst = self.b.func.dfg.value_def(value).inst()?;
         match self.b.func.dfg.insts[inst] {
             InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
@@ -477,6 +496,7 @@ impl<'a> Translator<'a, '_> {
     fn terminator(&mut self, terminator: &Terminator) {
         if !matches!(terminator, Terminator::Try { .. }) {
             self.settle(terminator);
+            self.go_home(terminator);
             self.settle_countdown(terminator);
         }
         match terminator {
@@ -486,8 +506,7 @@ impl<'a> Translator<'a, '_> {
             }
             Terminator::Branch { cond, then, els } => {
                 let cond = self.value(*cond);
-                let ((then, then_args), (els, els_args)) = (self.edge(then), self.edge(els));
-                self.b.ins().brif(cond, then, &then_args, els, &els_args);
+                self.branch(cond, then, els);
             }
             Terminator::Switch { index, targets, default } => self.switch(*index, targets, default),
             Terminator::Return(value) => {
@@ -501,6 +520,25 @@ impl<'a> Translator<'a, '_> {
             Terminator::Unreachable => {
                 self.b.ins().trap(TrapKind::Unreachable.code());
             }
+        }
+    }
+
+    /// Where only the second way leaves a loop it is the first one to Cranelift, which comes to what lies behind that last: behind blocks of the loop that it comes to before, it moves nothing out of the loop any more (135.8,
+    /// `elaborate.rs`, `start_block`).
+    fn branch(&mut self, cond: Value, then: &BlockCall, els: &BlockCall) {
+        let leaves = |to: &BlockCall| self.loops.as_ref().is_some_and(|loops| loops.is_left(self.current, to.block));
+        let is_turned = leaves(els) && !leaves(then);
+        let (then, els) = (self.edge(then), self.edge(els));
+        let (cond, then, els) = if is_turned { (self.inverse(cond), els, then) } else { (cond, then, els) };
+        self.b.ins().brif(cond, then.0, &then.1, els.0, &els.1);
+    }
+
+    fn inverse(&mut self, cond: Value) -> Value {
+        let inst = self.b.func.dfg.value_def(cond).inst();
+        match inst.map(|inst| self.b.func.dfg.insts[inst]) {
+            Some(InstructionData::IntCompare { cond, args: [a, b], .. }) => self.b.ins().icmp(cond.complement(), a, b),
+            Some(InstructionData::FloatCompare { cond, args: [a, b], .. }) => self.b.ins().fcmp(cond.complement(), a, b),
+            _ => self.b.ins().icmp_imm_u(IntCC::Equal, cond, 0),
         }
     }
 

@@ -26,6 +26,15 @@ impl Env<'_> {
     }
 }
 
+/// The way out at an exit.
+#[derive(Clone, Copy)]
+pub(super) struct Leave {
+    inst: ir::Inst,
+    /// Where it stands.
+    left: ir::Block,
+    block: Block,
+}
+
 fn place(index: usize) -> i32 {
     offset::OSR_VALUES + 8 * index as i32
 }
@@ -60,6 +69,10 @@ impl Translator<'_, '_> {
         for (i, &value) in live.iter().enumerate() {
             self.store_context(place(i), value);
         }
+        self.go_on_in(code);
+    }
+
+    fn go_on_in(&mut self, code: Value) {
         let callee = &self.env.module.funcs[self.id];
         let sig = self.own_signature();
         let args: Vec<Value> = callee.params.iter().map(|param| self.zero(clif_type(param.ty()))).collect();
@@ -71,19 +84,21 @@ impl Translator<'_, '_> {
     /// Each seems to be entered from the function's entry, too ([`Translator::seem_to_leave`]). If it were not, it would be in no loop but dominated by the exit's, before the rest of which Cranelift would come to it, and take the loop to be
     /// over: nothing of what stands behind an exit would be moved out of the loop (135.8, `elaborate.rs`, `start_block`; `mandelbrot` takes 1.3 times as long). And the register allocator would come to it amid the loop's blocks, and take what
     /// is done there for as frequent as those: what lives across the loop would take registers from what is used in it.
-    pub(super) fn leaving_blocks(&mut self, order: &[ir::Block]) -> Vec<(ir::Inst, Block)> {
+    pub(super) fn leaving_blocks(&mut self, order: &[ir::Block]) -> Vec<Leave> {
         let source = self.source;
-        let insts = order.iter().flat_map(|&block| &source.blocks[block].insts);
-        let mut blocks = Vec::new();
-        for &inst in insts {
+        let insts = order.iter().flat_map(|&block| source.blocks[block].insts.iter().map(move |&inst| (block, inst)));
+        let mut leaves = Vec::new();
+        for (left, inst) in insts {
             if let ir::Op::ExitPoll { live, .. } = &source.insts[inst].op {
                 let block = self.cold_block();
                 self.b.append_block_param(block, types::I64);
-                live.iter().for_each(|&value| _ = self.b.append_block_param(block, clif_type(source.values[value])));
-                blocks.push((inst, block));
+                for &value in live.iter().filter(|&&value| !self.homes.has(left, value)) {
+                    self.b.append_block_param(block, clif_type(source.values[value]));
+                }
+                leaves.push(Leave { inst, left, block });
             }
         }
-        blocks
+        leaves
     }
 
     /// Goes on in the block, but seems to come to where the function is left. These blocks come first on the way through the function, so they stand behind all others.
@@ -95,13 +110,13 @@ impl Translator<'_, '_> {
         self.enter(never);
         let mut leaves = self.leaves.clone();
         let last = leaves.pop();
-        for (_, leave) in leaves {
+        for Leave { block: leave, .. } in leaves {
             let next = self.cold_block();
             let args = self.nothing_for(leave);
             self.b.ins().brif(engine, leave, &args, next, &[]);
             self.enter(next);
         }
-        if let Some((_, leave)) = last {
+        if let Some(Leave { block: leave, .. }) = last {
             let args = self.nothing_for(leave);
             self.b.ins().jump(leave, &args);
         }
@@ -115,10 +130,17 @@ impl Translator<'_, '_> {
 
     /// Where the function is left.
     pub(super) fn leave_all(&mut self) {
-        for (_, leave) in std::mem::take(&mut self.leaves) {
-            self.b.switch_to_block(leave);
-            let params = self.b.block_params(leave).to_vec();
-            self.hand_over(params[0], &params[1..]);
+        for Leave { inst, left, block } in std::mem::take(&mut self.leaves) {
+            let ir::Op::ExitPoll { live, .. } = &self.source.insts[inst].op else { unreachable!("a way out is an exit's") };
+            self.b.switch_to_block(block);
+            let mut params = self.b.block_params(block).to_vec().into_iter();
+            let code = params.next().expect("the code comes first");
+            self.current = left;
+            for (i, &value) in live.iter().enumerate() {
+                let value = if self.homes.has(left, value) { self.load_home(value) } else { params.next().expect("the rest follows") };
+                self.store_context(place(i), value);
+            }
+            self.go_on_in(code);
         }
     }
 
@@ -133,7 +155,7 @@ impl Translator<'_, '_> {
         let usual = i64::from(counts) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
         let differs = self.b.ins().icmp_imm_u(IntCC::NotEqual, flags, usual);
         let on = self.branch_to_cold(differs);
-        let leave = self.leaves.iter().find(|(inst, _)| self.point == Point::Inst(*inst)).map(|&(_, leave)| leave);
+        let leave = self.leaves.iter().find(|leave| self.point == Point::Inst(leave.inst)).map(|leave| leave.block);
         let exit = self.env.exits.offsets(exit, !counts).zip(leave);
         // Two ways, which meet nowhere before both go on: only on the one references are other values behind it.
         let asked = self.load_context(types::I8, offset::YIELD_FLAG);
@@ -161,7 +183,8 @@ impl Translator<'_, '_> {
         self.show_countdown();
         let cells = self.load_context(types::I64, offset::EXIT_CELLS);
         let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
-        let live: Vec<Value> = live.iter().map(|&value| self.value_in_cold(value)).collect();
+        let live: Vec<ir::Value> = live.iter().copied().filter(|&value| !self.homes.has(self.current, value)).collect();
+        let live: Vec<Value> = live.into_iter().map(|value| self.value_in_cold(value)).collect();
         let handed_over: Vec<BlockArg> = [code].into_iter().chain(live).map(BlockArg::Value).collect();
         let want = self.cold_block();
         self.b.ins().brif(code, leave, &handed_over, want, &[]);

@@ -39,6 +39,16 @@ impl Refs {
     pub fn start_block(&mut self) {
         self.held.clear();
     }
+
+    /// From here on the slot holds a valid copy of the reference; `stale`: the only one.
+    pub fn is_in_slot(&mut self, value: ir::Value, slot: usize, stale: bool) {
+        self.held.insert(value, Held { slot, stale });
+    }
+
+    /// Whether the slot holds a valid copy of the reference.
+    pub fn is_in(&self, value: ir::Value, slot: usize) -> bool {
+        self.held.get(&value).is_some_and(|held| held.slot == slot)
+    }
 }
 
 impl Translator<'_, '_> {
@@ -62,7 +72,7 @@ impl Translator<'_, '_> {
         self.b.def_var(variable, loaded);
     }
 
-    fn slot(&mut self, index: usize) -> StackSlot {
+    pub(super) fn slot(&mut self, index: usize) -> StackSlot {
         while self.refs.slots.len() <= index {
             let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3));
             self.refs.slots.push(slot);
@@ -88,7 +98,7 @@ impl Translator<'_, '_> {
             taken.resize(taken.len().max(held.slot + 1), false);
             taken[held.slot] = true;
         }
-        let mut next = 0;
+        let mut next = self.homes.count();
         let mut spilled = Vec::with_capacity(live.len());
         for &value in live {
             if let Some(held) = self.refs.held.get(&value) {
@@ -148,7 +158,8 @@ impl Translator<'_, '_> {
     /// Loads what `block` needs of the spilled references, and what edges to it pass.
     pub(super) fn reload_for(&mut self, to: &ir::BlockCall, spilled: &Spilled) {
         for &(value, slot) in spilled {
-            if self.live.is_live_in(to.block, value) || to.args.iter().any(|&a| self.live.root(a) == value) {
+            let is_needed = self.live.is_live_in(to.block, value) && !self.homes.is_at_home(to.block, value);
+            if is_needed || to.args.iter().any(|&a| self.live.root(a) == value) {
                 self.reload(value, slot);
             }
         }
@@ -159,7 +170,7 @@ impl Translator<'_, '_> {
         let stale: Vec<(ir::Value, usize)> = self.refs.held.iter().filter(|(_, h)| h.stale).map(|(&v, h)| (v, h.slot)).collect();
         for (value, slot) in stale {
             let mut needed = false;
-            terminator.for_each_edge(|to| needed |= self.live.is_live_in(to.block, value));
+            terminator.for_each_edge(|to| needed |= self.live.is_live_in(to.block, value) && !self.homes.is_at_home(to.block, value));
             if needed {
                 self.refs.held.get_mut(&value).expect("held").stale = false;
                 let slot = self.refs.slots[slot];

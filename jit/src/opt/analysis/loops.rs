@@ -108,6 +108,11 @@ impl Loops {
         self.around(block).map_or(0, |l| self.loops[l].depth)
     }
 
+    /// Whether the edge from the one block to the other leaves a loop.
+    pub fn is_left(&self, from: Block, to: Block) -> bool {
+        self.around(from).is_some_and(|id| !self.contains(id, to))
+    }
+
     pub fn contains(&self, id: LoopId, block: Block) -> bool {
         let mut at = self.around(block);
         while let Some(inner) = at {
