@@ -106,7 +106,8 @@ pub struct Options {
     pub exits: Option<MakeExits>,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
-    /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them).
+    /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them). Nor does
+    /// anybody think about what might stay in memory in their loops.
     pub large_function: usize,
     /// In optimized code, general registers that the values of a loop may take before those that it does not use stay in memory. The machine has 13 for them, and some are for what is computed (of 3, 6, 8, 10 and 12, those below 10 were
     /// alike, and better).

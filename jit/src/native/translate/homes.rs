@@ -222,7 +222,7 @@ impl<'a> Facts<'a> {
         if !self.has_safepoint[id] || excess == 0 || self.is_entered_behind_an_end(id) {
             return Vec::new();
         }
-        let stays = |value: Value| !homes.is_at_home(header, value) && !self.used.contains(&(id, value));
+        let stays = |value: Value| !homes.at[header].contains(&value) && !self.used.contains(&(id, value));
         let references = self.live.live_in(header).filter(|&value| self.live.is_crossing(value) && stays(value));
         let is_outside = |value: Value| self.defined[value].expand().is_some_and(|block| !self.loops.contains(id, block));
         let mut seen = EntitySet::new();
@@ -233,7 +233,6 @@ impl<'a> Facts<'a> {
         stay
     }
 
-    /// What leads into the loop may be done before the block's end.
     /// Of the loops around this one in which nothing makes the value, the outermost.
     fn outermost(&self, id: LoopId, value: Value) -> LoopId {
         let block = self.defined[value].expand().expect("what lives through a loop is defined before it");
@@ -241,6 +240,7 @@ impl<'a> Facts<'a> {
         std::iter::successors(Some(id), |&id| self.loops.loops[id].parent.expand()).take_while(is_outside).last().expect("the loop itself")
     }
 
+    /// A `Try` leads into the loop.
     fn is_entered_behind_an_end(&self, id: LoopId) -> bool {
         let mut outside = self.preds[self.loops.loops[id].header].iter().filter(|&&pred| !self.loops.contains(id, pred));
         outside.any(|&pred| matches!(self.source.blocks[pred].terminator, Some(Terminator::Try { .. })))

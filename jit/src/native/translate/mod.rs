@@ -170,7 +170,8 @@ pub fn translate(
     let countdown = Countdown::new(source, &order, probes_count);
     let dominators = (level == Level::Optimized).then(|| Dominators::new(source));
     let loops = dominators.as_ref().map(|dominators| Loops::new(source, dominators));
-    let looped = dominators.as_ref().zip(loops.as_ref()).filter(|(_, loops)| !loops.loops.is_empty());
+    let is_large = source.insts.len() > env.options.large_function;
+    let looped = dominators.as_ref().zip(loops.as_ref()).filter(|(_, loops)| !loops.loops.is_empty() && !is_large);
     let homes = looped.map(|(dominators, loops)| {
         let facts = Facts::new(source, &order, &live, dominators, loops);
         Homes::new(&facts, env.options.loop_registers)
