@@ -79,7 +79,7 @@ impl Translator<'_, '_> {
         self.b.ins().return_call_indirect(sig, code, &args);
     }
 
-    /// For each exit the block in which the function is left there: it gets the code to go over into, and what is handed over.
+    /// For each exit the block in which the function is left there: it gets the code to go over into, and of what is handed over what has no home.
     ///
     /// Each seems to be entered from the function's entry, too ([`Translator::seem_to_leave`]). If it were not, it would be in no loop but dominated by the exit's, before the rest of which Cranelift would come to it, and take the loop to be
     /// over: nothing of what stands behind an exit would be moved out of the loop (135.8, `elaborate.rs`, `start_block`; `mandelbrot` takes 1.3 times as long). And the register allocator would come to it amid the loop's blocks, and take what
