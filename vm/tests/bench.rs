@@ -248,6 +248,8 @@ fn every_iteration_begins_anew() {
         let iterations = stats["iterations"].as_array().unwrap();
         assert_eq!(iterations.len(), 3, "{tier}");
         assert!(iterations.iter().all(|iteration| iteration["wall_ns"].as_u64().unwrap() > 0), "{tier}");
+        let is_part = |iteration: &Value| iteration["thread_ns"].as_u64().unwrap() <= iteration["cpu_ns"].as_u64().unwrap();
+        assert!(iterations.iter().all(is_part), "{tier}");
     }
 }
 

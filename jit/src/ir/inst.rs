@@ -316,6 +316,11 @@ impl Op {
         })
     }
 
+    /// Whether its value, which is always the same, is as well made anew.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_))
+    }
+
     /// Whether it can leave the function (or take the unwind edge of a `Try`).
     pub fn may_throw(&self) -> bool {
         match self {

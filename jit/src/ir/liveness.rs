@@ -54,7 +54,7 @@ impl Liveness {
         self.crossing.contains(value)
     }
 
-    /// All for which that is so, without order.
+    /// All references for which [`Liveness::is_live_in`] holds, without order.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Value> {
         let set = &self.live_in[block];
         self.globals.iter().zip(0..).filter(|&(_, number)| contains(set, number)).map(|(&value, _)| value)

@@ -44,11 +44,6 @@ fn is_poll(op: &Op) -> bool {
     matches!(op, Op::Poll | Op::ExitPoll { .. })
 }
 
-/// The operation's value is as well made anew.
-fn is_constant(op: &Op) -> bool {
-    matches!(op, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_))
-}
-
 /// A block, and on which side of its poll; without a poll everything lies before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
@@ -90,7 +85,7 @@ impl Liveness {
             let InstData { op, result, .. } = &func.insts[inst];
             let Some(result) = *result else { continue };
             self.definitions[result] = Some(place);
-            if is_constant(op) {
+            if op.is_constant() {
                 self.constants.insert(result);
             }
         }

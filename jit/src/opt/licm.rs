@@ -168,7 +168,7 @@ impl<'a, 'b> Round<'a, 'b> {
             return false;
         }
         match op {
-            _ if is_constant(op) => false,
+            _ if op.is_constant() => false,
             Op::CallBuiltin { .. } if !is_pure(op) => false,
             Op::CallBuiltin { .. } => start.is_certain || self.is_in_each_round(block) && self.takes_texts(func, op),
             _ if is_pure(op) => true,
@@ -190,7 +190,7 @@ impl<'a, 'b> Round<'a, 'b> {
 
     /// Defined outside of the loop, or a constant that can be taken along.
     fn is_invariant(&self, func: &Function, value: Value) -> bool {
-        self.at.defs.op(func, value).is_some_and(is_constant)
+        self.at.defs.op(func, value).is_some_and(Op::is_constant)
             || self.at.block(value).is_some_and(|block| !self.at.loops.contains(self.id, block))
     }
 
@@ -265,10 +265,6 @@ fn is_index_of(func: &Function, defs: &Defs, memory: &Memory<'_>, array: Value, 
         Some(Op::CheckIndex { array: checked, .. } | Op::CheckBounds(checked, _)) => memory.root(*checked) == memory.root(array),
         _ => false,
     }
-}
-
-fn is_constant(op: &Op) -> bool {
-    matches!(op, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_))
 }
 
 /// It may have an effect that somebody can see: all but loads, checks and what is pure.

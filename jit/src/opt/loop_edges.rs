@@ -1,44 +1,35 @@
-//! Blocks on the edges by which loops are entered and left, as LLVM's loop-simplify form has them: each loop is entered by one jump, and where it is left for a block that can also be reached from elsewhere, a block lies between.
+//! Blocks on the edges by which loops are left: where that leads to a block that can also be reached from elsewhere, a block lies between (LLVM's dedicated exits of loops).
 //!
-//! In: a function. Out: the same with such blocks, which do nothing but lead on; they stand where the layout has what they lead to.
+//! In: a function. Out: the same with such blocks, which do nothing but lead on. Loops get no blocks in front of them: what Cranelift moves there could not be used behind the loop, and would be computed again.
 
-use super::analysis::loops::{LoopId, Loops, predecessors};
+use super::analysis::loops::{Loops, predecessors};
 use crate::ir::dominators::Dominators;
-use crate::ir::rewrite::reachable_blocks;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
 
 /// `None`: it has no loop.
 pub fn with_loop_edges(func: &Function) -> Option<Function> {
-    if Loops::new(func, &Dominators::new(func)).loops.is_empty() {
+    let dominators = Dominators::new(func);
+    let loops = Loops::new(func, &dominators);
+    if loops.loops.is_empty() {
         return None;
     }
-    let mut func = func.clone();
-    let reachable = reachable_blocks(&func);
-    func.layout.retain(|&block| reachable.contains(block));
-    insert_exits(&mut func);
-    Some(func)
-}
-
-fn insert_exits(func: &mut Function) {
-    let loops = Loops::new(func, &Dominators::new(func));
     let preds = predecessors(func);
-    let is_shared = |id: LoopId, to: Block| preds[to].iter().any(|&pred| !loops.contains(id, pred));
-    let left = |block: Block, to: Block| loops.around(block).filter(|&id| !loops.contains(id, to) && is_shared(id, to));
-    let mut before: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+    let needs_block = |block: Block, to: Block| {
+        let left = loops.around(block).filter(|&id| !loops.contains(id, to));
+        left.is_some_and(|id| preds[to].iter().any(|&pred| dominators.is_reachable(pred) && !loops.contains(id, pred)))
+    };
+    let mut func = func.clone();
     for block in func.layout.clone() {
         let mut terminator = func.blocks[block].terminator.take().expect("a finished block");
         terminator.for_each_edge_mut(|edge| {
-            if left(block, edge.block).is_some() {
-                let to = edge.block;
-                edge.block = lead_on(func, to, std::mem::take(&mut edge.args));
-                before[to].push(edge.block);
+            if needs_block(block, edge.block) {
+                edge.block = lead_on(&mut func, edge.block, std::mem::take(&mut edge.args));
+                func.layout.push(edge.block);
             }
         });
         func.blocks[block].terminator = Some(terminator);
     }
-    let old = std::mem::take(&mut func.layout);
-    func.layout = old.into_iter().flat_map(|block| std::mem::take(&mut before[block]).into_iter().chain([block])).collect();
+    Some(func)
 }
 
 /// A block that leads to the block with these arguments, behind what the edge to it brings by itself.

@@ -2,7 +2,7 @@
 
 use crate::mock::*;
 
-/// Two loops, one in the other, and a third behind them. `first` and `second` are boxes that live through all of them; `second` is used in the outer one, between the inner ones. Of the values, 5 and 7 stay.
+/// Two loops, one in the other, and a third behind them. `v5` and `v6` are boxes that live through all of them, up to the end; `v6` is used in the outer one, too, behind the inner one.
 fn loops(inner: &str, outer: &str, third: &str) -> String {
     format!(
         r#"

@@ -143,7 +143,7 @@ impl Program {
             exits: None,
             verify: true,
             large_function,
-            loop_registers: if config.stress { 0 } else { 8 },
+            loop_registers: if config.stress { 0 } else { Options::default().loop_registers },
             code_size: 16 << 20,
             listener: None,
         };

@@ -27,11 +27,14 @@ pub struct Iterations(Mutex<Vec<Iteration>>);
 impl Iterations {
     /// Takes the time of what the closure does, on the program's main thread.
     pub fn time<T>(&self, body: impl FnOnce() -> T) -> T {
-        let used = || [processors::used(), processors::used_by_thread()];
-        let (begun, start, before) = (monotonic(), Instant::now(), used());
+        let since = |before: Option<Duration>, now: Option<Duration>| now.zip(before).map(|(now, before)| now.saturating_sub(before));
+        let (begun, start) = (monotonic(), Instant::now());
+        let (process, thread) = (processors::used(), processors::used_by_thread());
         let result = body();
-        let (wall, after) = (start.elapsed(), used());
-        let [cpu, thread] = [0, 1].map(|at| after[at].zip(before[at]).map(|(after, before)| after.saturating_sub(before)));
+        // First of what was read last: it is a part of the process's.
+        let thread = since(thread, processors::used_by_thread());
+        let cpu = since(process, processors::used());
+        let wall = start.elapsed();
         self.0.lock().unwrap_or_else(|e| e.into_inner()).push(Iteration { begun, wall, cpu, thread });
         result
     }

@@ -138,8 +138,7 @@ impl<'a> Facts<'a> {
         let data = &self.source.blocks[block];
         data.params.iter().for_each(|&param| self.defined[param] = block.into());
         for InstData { op, result, .. } in data.insts.iter().map(|&inst| &self.source.insts[inst]) {
-            let is_constant = matches!(op, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_));
-            if let Some(result) = result.filter(|_| !is_constant) {
+            if let Some(result) = result.filter(|_| !op.is_constant()) {
                 self.defined[result] = block.into();
             }
         }
@@ -192,10 +191,10 @@ impl<'a> Facts<'a> {
         let mut live_in: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(self.source.blocks.len());
         let mut seen: SecondaryMap<Block, PackedOption<Value>> = SecondaryMap::with_capacity(self.source.blocks.len());
         for (value, blocks) in uses.iter() {
-            let Some(home) = self.defined[value].expand().filter(|_| self.is_general(value)) else { continue };
+            let Some(defined) = self.defined[value].expand().filter(|_| self.is_general(value)) else { continue };
             let mut work = blocks.clone();
             while let Some(block) = work.pop() {
-                if block != home && seen[block].expand() != Some(value) {
+                if block != defined && seen[block].expand() != Some(value) {
                     seen[block] = value.into();
                     live_in[block] += 1;
                     work.extend(&self.preds[block]);
@@ -219,7 +218,7 @@ impl<'a> Facts<'a> {
     fn stay(&self, id: LoopId, homes: &Homes, registers: u32) -> Vec<Value> {
         let header = self.loops.loops[id].header;
         let excess = if self.has_call[id] { usize::MAX } else { self.pressure[id].saturating_sub(registers) as usize };
-        if !self.has_safepoint[id] || excess == 0 || self.is_entered_behind_an_end(id) {
+        if !self.has_safepoint[id] || excess == 0 || self.is_entered_from_try(id) {
             return Vec::new();
         }
         let stays = |value: Value| !homes.at[header].contains(&value) && !self.used.contains(&(id, value));
@@ -236,12 +235,12 @@ impl<'a> Facts<'a> {
     /// Of the loops around this one in which nothing makes the value, the outermost.
     fn outermost(&self, id: LoopId, value: Value) -> LoopId {
         let block = self.defined[value].expand().expect("what lives through a loop is defined before it");
-        let is_outside = |&id: &LoopId| !self.loops.contains(id, block) && !self.is_entered_behind_an_end(id);
+        let is_outside = |&id: &LoopId| !self.loops.contains(id, block) && !self.is_entered_from_try(id);
         std::iter::successors(Some(id), |&id| self.loops.loops[id].parent.expand()).take_while(is_outside).last().expect("the loop itself")
     }
 
     /// A `Try` leads into the loop.
-    fn is_entered_behind_an_end(&self, id: LoopId) -> bool {
+    fn is_entered_from_try(&self, id: LoopId) -> bool {
         let mut outside = self.preds[self.loops.loops[id].header].iter().filter(|&&pred| !self.loops.contains(id, pred));
         outside.any(|&pred| matches!(self.source.blocks[pred].terminator, Some(Terminator::Try { .. })))
     }
@@ -280,7 +279,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Of what is at home in the present block.
+    /// The value, which is in its home here.
     pub(super) fn load_home(&mut self, value: Value) -> clif::Value {
         let home = self.homes.of(value).expect("it is at home");
         let (slot, ty) = (self.slot(home), clif_type(self.source.values[value]));

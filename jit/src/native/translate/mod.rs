@@ -51,7 +51,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use free_checks::FreeChecks;
 use homes::{Facts, Homes};
-use osr::Leave;
+use osr::WayOut;
 use refs::Refs;
 use std::collections::HashMap;
 
@@ -130,7 +130,7 @@ struct Translator<'a, 'b> {
     /// Where the code can be left.
     exits: Vec<LoopPoll>,
     /// See [`Translator::leaving_blocks`].
-    leaves: Vec<Leave>,
+    leaves: Vec<WayOut>,
 }
 
 fn clif_type(ty: Ty) -> Type {

@@ -28,7 +28,7 @@ impl Env<'_> {
 
 /// The way out at an exit.
 #[derive(Clone, Copy)]
-pub(super) struct Leave {
+pub(super) struct WayOut {
     inst: ir::Inst,
     /// Where it stands.
     left: ir::Block,
@@ -84,7 +84,7 @@ impl Translator<'_, '_> {
     /// Each seems to be entered from the function's entry, too ([`Translator::seem_to_leave`]). If it were not, it would be in no loop but dominated by the exit's, before the rest of which Cranelift would come to it, and take the loop to be
     /// over: nothing of what stands behind an exit would be moved out of the loop (135.8, `elaborate.rs`, `start_block`; `mandelbrot` takes 1.3 times as long). And the register allocator would come to it amid the loop's blocks, and take what
     /// is done there for as frequent as those: what lives across the loop would take registers from what is used in it.
-    pub(super) fn leaving_blocks(&mut self, order: &[ir::Block]) -> Vec<Leave> {
+    pub(super) fn leaving_blocks(&mut self, order: &[ir::Block]) -> Vec<WayOut> {
         let source = self.source;
         let insts = order.iter().flat_map(|&block| source.blocks[block].insts.iter().map(move |&inst| (block, inst)));
         let mut leaves = Vec::new();
@@ -95,7 +95,7 @@ impl Translator<'_, '_> {
                 for &value in live.iter().filter(|&&value| !self.homes.has(left, value)) {
                     self.b.append_block_param(block, clif_type(source.values[value]));
                 }
-                leaves.push(Leave { inst, left, block });
+                leaves.push(WayOut { inst, left, block });
             }
         }
         leaves
@@ -110,13 +110,13 @@ impl Translator<'_, '_> {
         self.enter(never);
         let mut leaves = self.leaves.clone();
         let last = leaves.pop();
-        for Leave { block: leave, .. } in leaves {
+        for WayOut { block: leave, .. } in leaves {
             let next = self.cold_block();
             let args = self.nothing_for(leave);
             self.b.ins().brif(engine, leave, &args, next, &[]);
             self.enter(next);
         }
-        if let Some(Leave { block: leave, .. }) = last {
+        if let Some(WayOut { block: leave, .. }) = last {
             let args = self.nothing_for(leave);
             self.b.ins().jump(leave, &args);
         }
@@ -130,12 +130,11 @@ impl Translator<'_, '_> {
 
     /// Where the function is left.
     pub(super) fn leave_all(&mut self) {
-        for Leave { inst, left, block } in std::mem::take(&mut self.leaves) {
+        for WayOut { inst, left, block } in std::mem::take(&mut self.leaves) {
             let ir::Op::ExitPoll { live, .. } = &self.source.insts[inst].op else { unreachable!("a way out is an exit's") };
             self.b.switch_to_block(block);
             let mut params = self.b.block_params(block).to_vec().into_iter();
             let code = params.next().expect("the code comes first");
-            self.current = left;
             for (i, &value) in live.iter().enumerate() {
                 let value = if self.homes.has(left, value) { self.load_home(value) } else { params.next().expect("the rest follows") };
                 self.store_context(place(i), value);

@@ -6,7 +6,8 @@
 //!
 //! Each reference that must survive a collection somewhere is a variable of Cranelift's builder, which makes block parameters where two versions of it meet.
 //!
-//! Invariants: at the start of every block of the IR all live references are in variables. A slot that holds a reference keeps it until the block's end, unless the reference is dead.
+//! Invariants: at the start of every block of the IR all live references are in variables, but for those at home ([`super::homes`]), whose slots are the first ones and theirs alone. Any other slot that holds a reference keeps it until the
+//! block's end, unless the reference is dead.
 
 use super::Translator;
 use crate::ir;

@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
         matches!(data.terminator, Some(Terminator::Branch { .. } | Terminator::Switch { .. }))
             && !self.headers.contains(block)
             && data.params.len() <= PARAMS
-            && ops().filter(|op| !is_constant(op)).take(COPIED + 1).count() <= COPIED
+            && ops().filter(|op| !op.is_constant()).take(COPIED + 1).count() <= COPIED
             && !ops().any(Op::is_safepoint)
     }
 
@@ -294,8 +294,4 @@ impl<'a> Walk<'a> {
             _ => self.facts.compare_const(IntCmp::Eq, value, 0),
         }
     }
-}
-
-fn is_constant(op: &Op) -> bool {
-    matches!(op, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_))
 }

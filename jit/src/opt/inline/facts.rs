@@ -141,7 +141,7 @@ impl Facts {
     }
 
     fn is_constant(&self, func: &Function, value: Value) -> bool {
-        matches!(self.defs.op(func, value), Some(Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_)))
+        self.defs.op(func, value).is_some_and(Op::is_constant)
     }
 
     pub fn constant_args(&self, func: &Function, call: &Op) -> u32 {

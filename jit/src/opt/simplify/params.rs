@@ -43,7 +43,7 @@ fn incoming(func: &Function, defs: &Defs) -> SecondaryMap<Value, Incoming> {
             let (implicit, own) = params.split_at(params.len() - edge.args.len());
             implicit.iter().for_each(|&p| incoming[p] = Incoming::Other);
             for (&param, &arg) in own.iter().zip(&edge.args).filter(|(param, arg)| param != arg) {
-                let constant = defs.op(func, arg).filter(|op| is_constant(op)).cloned();
+                let constant = defs.op(func, arg).filter(|op| op.is_constant()).cloned();
                 incoming[param] = match (&incoming[param], constant) {
                     (Incoming::Nothing, Some(op)) => Incoming::Constant(op),
                     (Incoming::Constant(known), Some(op)) if *known == op => Incoming::Constant(op),
@@ -53,8 +53,4 @@ fn incoming(func: &Function, defs: &Defs) -> SecondaryMap<Value, Incoming> {
         }
     }
     incoming
-}
-
-fn is_constant(op: &Op) -> bool {
-    matches!(op, Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_))
 }
