@@ -1,6 +1,7 @@
 //! Values that stay in memory through loops that do not use them: each safepoint in between moves what they refer to. (With [`Config::stress`] all such values do; `exits` and `agree` have them handed over, too.)
 
 use crate::mock::*;
+use rustc_hash::FxHashSet;
 
 /// Two loops, one in the other, and a third behind them. `v5` and `v6` are boxes that live through all of them, up to the end; `v6` is used in the outer one, too, behind the inner one.
 fn loops(inner: &str, outer: &str, third: &str) -> String {
@@ -84,6 +85,22 @@ fn references_follow_what_moves_while_they_stay() {
             }
         }
     }
+}
+
+/// The inner loop is not the outermost one through which `v5` stays.
+#[test]
+fn what_stays_through_several_loops_is_stored_once_before_them() {
+    let program = Program::new(&loops(POLL, "  poll", "  poll"), Config { stress: true, optimize: true, ..Config::default() });
+    let clif = program.engine.dump_clif(program.func("f"));
+    let mut stores = 0;
+    for block in clif.split(":\n") {
+        let places = block.lines().filter(|line| line.contains("store notrap")).filter_map(|line| line.rsplit(", ").next());
+        let slots: Vec<_> = places.filter_map(|place| block.split_once(&format!("{place} = stack_addr.i64 "))?.1.lines().next()).collect();
+        let different: FxHashSet<_> = slots.iter().collect();
+        assert_eq!(slots.len(), different.len(), "{block}");
+        stores += slots.len();
+    }
+    assert!(stores > 2, "{clif}");
 }
 
 /// A loop entered from a `Try`, in a round of another with a `Try`, which may divide by zero: what lives through the inner one is in its home in the outer one, too, and in no home before the first.

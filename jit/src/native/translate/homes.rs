@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 pub struct Homes {
     /// By block, in order.
     at: SecondaryMap<Block, Vec<Value>>,
-    /// By block, in order: what is in its home, and may be elsewhere, too.
+    /// By block, in order: what else is in its home, and may be elsewhere, too.
     kept: SecondaryMap<Block, Vec<Value>>,
     /// The number of the home.
     number: SecondaryMap<Value, Option<u32>>,
@@ -44,7 +44,11 @@ impl Homes {
                 homes.add(facts, id, &stay);
             }
         }
-        homes.at.values_mut().chain(homes.kept.values_mut()).for_each(|values| values.sort_unstable());
+        homes.at.values_mut().for_each(|values| values.sort_unstable());
+        for (block, kept) in homes.kept.iter_mut() {
+            kept.retain(|value| homes.at[block].binary_search(value).is_err());
+            kept.sort_unstable();
+        }
         homes
     }
 
