@@ -21,7 +21,7 @@ use super::thread::Thread;
 use super::threads::Threads;
 #[cfg(feature = "native")]
 use super::timer::Both;
-use super::timer::Ticks;
+use super::timer::{self, Ticks};
 use super::{errors, report, tuning};
 use jit::ir::{Entry, Known, Module};
 use jit::layout::Layout;
@@ -260,7 +260,10 @@ impl Runtime {
     fn start_timer(&self) -> std::io::Result<()> {
         let world = self.world.clone();
         let mut ticks = self.ticks();
-        let run = move || world.run_timer(&mut *ticks);
+        let run = move || {
+            timer::be_punctual();
+            world.run_timer(&mut *ticks)
+        };
         // It compiles, too, for profiles.
         std::thread::Builder::new().name("timer".into()).stack_size(8 << 20).spawn(run).map(drop)
     }

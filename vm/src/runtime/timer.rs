@@ -118,6 +118,16 @@ impl Moment {
     }
 }
 
+/// The calling thread's sleeps end when they are to end, as nearly as the system can. Linux else lets others end with them, up to 50 us later: as long as a window of the profiler is to last.
+pub fn be_punctual() {
+    #[cfg(target_os = "linux")]
+    {
+        const NANOSECONDS: libc::c_ulong = 1;
+        // SAFETY: it takes a number, and changes nothing but how long the thread's own sleeps may last. If it fails they last as long as before.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, NANOSECONDS) };
+    }
+}
+
 /// When the next tick comes.
 pub struct Due {
     at: Instant,
@@ -179,6 +189,16 @@ mod tests {
         fn before(&mut self) -> Tick {
             Tick { sampled: Some(7), is_pace: false }
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_punctual_thread_is_one_alone() {
+        // SAFETY: it takes nothing, and tells a number.
+        let slack = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+        let before = slack();
+        let there = std::thread::spawn(move || (be_punctual(), slack()).1);
+        assert_eq!((there.join().unwrap(), slack()), (1, before));
     }
 
     #[test]
