@@ -118,7 +118,7 @@ impl Moment {
     }
 }
 
-/// The calling thread's sleeps end when they are to end, as nearly as the system can. Linux else lets others end with them, up to 50 us later: as long as a window of the profiler is to last.
+/// The calling thread's sleeps end when they are to, as nearly as the system can. Linux otherwise lets them last up to 50 us longer, to end several at once: as long as a window of the profiler is to last.
 pub fn be_punctual() {
     #[cfg(target_os = "linux")]
     {
