@@ -109,7 +109,7 @@ pub struct Options {
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them). Nor does
     /// anybody think about what might stay in memory in their loops.
     pub large_function: usize,
-    /// In optimized code, general registers that the values of a loop may take before those that it does not use stay in memory. The machine has 13 for them, and some are for what is computed (By hand, on seven programs:
+    /// In optimized code, general registers that the values of a loop may take before those that it does not use stay in memory. The machine has 13 for them, and some are for what is computed. (By hand, on seven programs:
     /// with 8 code is faster than with 10, with 12 `fannkuch` is slower; 3 and 6 could not be told from 8 in the three programs with which they were tried.)
     pub loop_registers: u32,
     /// Bytes reserved for code, at most 1 GiB.

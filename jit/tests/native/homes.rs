@@ -95,7 +95,7 @@ fn what_stays_through_several_loops_is_stored_once_before_them() {
     let mut stores = 0;
     for block in clif.split(":\n") {
         let places = block.lines().filter(|line| line.contains("store notrap")).filter_map(|line| line.rsplit(", ").next());
-        let slots: Vec<_> = places.filter_map(|place| block.split_once(&format!("{place} = stack_addr.i64 "))?.1.lines().next()).collect();
+        let slots: Vec<_> = places.filter_map(|place| block.split_once(&format!(" {place} = stack_addr.i64 "))?.1.lines().next()).collect();
         let different: FxHashSet<_> = slots.iter().collect();
         assert_eq!(slots.len(), different.len(), "{block}");
         stores += slots.len();
