@@ -4,6 +4,7 @@
 
 use crate::ir::polls::MAX_LIVE;
 use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::time::{Duration, Instant};
 
 #[repr(C)]
 pub struct ThreadContext {
@@ -45,8 +46,33 @@ pub struct ThreadContext {
     /// Where the next call of a burst is recorded, and the end of the room, a whole number of records away. Equal: no burst, or no room left.
     pub record_cursor: *mut CallSeen,
     pub record_end: *mut CallSeen,
+    /// Rounds in loops of the wrong kind.
+    pub watch: Watch,
     /// What a loop's code hands over to the code that goes on for it, in the order of [`LoopPoll::live`](crate::ir::polls::LoopPoll::live). Read at once: nothing runs in between that could move an object.
     pub osr_values: [u64; MAX_LIVE],
+}
+
+/// What a thread does in loops that are not left ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)), while code of the other kind is to run.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Watch {
+    /// Since it was to run, or the thread has gone over elsewhere. A stub adds them up, and has a look taken at each power of two.
+    pub rounds: u64,
+    /// Of the call in which the first was.
+    frame: u64,
+    first: Option<Instant>,
+}
+
+impl Watch {
+    /// A look, in the call with this frame: whether it has been at this for so long.
+    pub fn is_late(&mut self, frame: u64, patience: Duration) -> bool {
+        let now = Instant::now();
+        if self.rounds <= 1 || self.frame != frame {
+            *self = Watch { rounds: 1, frame, first: Some(now) };
+            return false;
+        }
+        self.first.is_some_and(|first| now - first >= patience)
+    }
 }
 
 /// A call as compiled code records it during a burst. All three are known without a look into any table.
@@ -86,6 +112,7 @@ impl ThreadContext {
             real_stack_limit: 0,
             record_cursor: std::ptr::null_mut(),
             record_end: std::ptr::null_mut(),
+            watch: Watch::default(),
             osr_values: [0; MAX_LIVE],
         }
     }
@@ -121,4 +148,24 @@ offsets! {
     RECORD_END = record_end;
     REAL_STACK_LIMIT = real_stack_limit;
     OSR_VALUES = osr_values;
+    WATCHED_ROUNDS = watch;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_in_one_call_for_long_is_late() {
+        let (none, long) = (Duration::ZERO, Duration::from_secs(3600));
+        let mut watch = Watch { rounds: 1, ..Watch::default() };
+        assert!(!watch.is_late(100, none), "the first round");
+        watch.rounds = 2;
+        assert!(!watch.is_late(100, long) && watch.is_late(100, none));
+        assert!(!watch.is_late(200, none) && watch.rounds == 1, "another call");
+        watch.rounds = 2;
+        assert!(watch.is_late(200, none));
+        watch.rounds = 0;
+        assert!(!watch.is_late(200, none), "it has gone over meanwhile");
+    }
 }

@@ -65,6 +65,7 @@ block0():
   poll
   probe
   exit_poll exit3(v14, v15)
+  watched_poll exit4
   branch v14, block1(v28), block2
 block1(v31: int):
   try idiv v31, v0 normal block3 unwind block4(v31) @12

@@ -207,7 +207,7 @@ impl<'a> Translator<'a> {
             Op::Call { func, args, site } => Instr::Call(d, *func, self.args(args), *site),
             Op::CallVirtual { selector, args, site } => Instr::CallVirtual(d, self.layout.slot[*selector], self.args(args), *site),
             Op::CallBuiltin { builtin, args } => Instr::CallBuiltin(d, *builtin, self.args(args)),
-            Op::Poll | Op::ExitPoll { .. } => Instr::Poll,
+            Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } => Instr::Poll,
             Op::Probe => unreachable!("left out, and in no `Try`, as it does not throw"),
         }
     }

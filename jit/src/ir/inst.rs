@@ -199,6 +199,10 @@ pub enum Op {
         exit: Exit,
         live: Args,
     },
+    /// The same in a loop inside of one that is left at an exit: what is done there while code of the other kind is to run is found out, and if that takes long, the loop gets an exit in place of this.
+    WatchedPoll {
+        exit: Exit,
+    },
     /// A call of an inlined function begins here; the position says which. It has an effect (somebody counts), but touches no memory.
     Probe,
 }
@@ -246,7 +250,7 @@ macro_rules! for_each_operand {
         let mut f = $f;
         match $op {
             Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::StrConst(_) | Op::New(_) | Op::LoadGlobal(_) => {}
-            Op::Poll | Op::Probe => {}
+            Op::Poll | Op::WatchedPoll { .. } | Op::Probe => {}
             Op::Unary(_, a) | Op::NewArray(_, a) | Op::LoadField(_, a, _) | Op::ArrayLen(a, _) | Op::NullCheck(a) => f(a),
             Op::InstanceOf(_, a) | Op::HasClass(_, a) | Op::CheckCast(_, a) | Op::StoreGlobal(_, a) => f(a),
             Op::Binary(_, a, b) | Op::ICmp(_, a, b) | Op::FCmp(_, a, b) | Op::RefEq(a, b) => [a, b].into_iter().for_each(&mut f),
@@ -309,7 +313,7 @@ impl Op {
             Op::LoadGlobal(g) => module.globals[*g].ty.ty(),
             Op::Atomic(AtomicOp::Load | AtomicOp::FetchAdd, ..) => Ty::Int,
             Op::Atomic(AtomicOp::Store, ..) | Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) => return None,
-            Op::Poll | Op::ExitPoll { .. } | Op::Probe => return None,
+            Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } | Op::Probe => return None,
             Op::Call { func, .. } => return module.funcs[*func].ret.map(|t| t.ty()),
             Op::CallVirtual { selector, .. } => return module.selectors[*selector].ret.map(|t| t.ty()),
             Op::CallBuiltin { builtin, .. } => return builtin.signature().ret,
@@ -343,7 +347,8 @@ impl Op {
     /// Whether the collector may run inside: every reference live across it can move.
     pub fn is_safepoint(&self) -> bool {
         match self {
-            Op::New(_) | Op::NewArray(..) | Op::Call { .. } | Op::CallVirtual { .. } | Op::Poll | Op::ExitPoll { .. } => true,
+            Op::New(_) | Op::NewArray(..) | Op::Call { .. } | Op::CallVirtual { .. } => true,
+            Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } => true,
             Op::CallBuiltin { builtin, .. } => builtin.signature().is_safepoint,
             _ => false,
         }

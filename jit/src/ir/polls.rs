@@ -41,7 +41,7 @@ fn first_poll(func: &Function, block: Block) -> Option<LoopPoll> {
 }
 
 fn is_poll(op: &Op) -> bool {
-    matches!(op, Op::Poll | Op::ExitPoll { .. })
+    matches!(op, Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. })
 }
 
 /// A block, and on which side of its poll; without a poll everything lies before it.

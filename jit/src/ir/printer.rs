@@ -277,6 +277,7 @@ fn print_op(f: &mut impl Write, op: &Op) -> fmt::Result {
         Op::CallBuiltin { builtin, args } => write!(f, "call_builtin {}({})", builtin.name(), Commas(args)),
         Op::Poll => write!(f, "poll"),
         Op::ExitPoll { exit, live } => write!(f, "exit_poll {exit}({})", Commas(live)),
+        Op::WatchedPoll { exit } => write!(f, "watched_poll {exit}"),
         Op::Probe => write!(f, "probe"),
     }
 }

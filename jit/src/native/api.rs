@@ -85,8 +85,15 @@ pub enum Osr {
     Always(fn(&Module, FuncId, Block) -> Option<Function>),
 }
 
-/// Gives a body exits, [`crate::opt::exits::with_exits`].
-pub type MakeExits = fn(&Function, &mut dyn FnMut(usize) -> Option<Exit>) -> Option<(Function, Vec<Exit>)>;
+/// Where optimized code is left for code of the other kind ([`crate::opt::exits`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exits {
+    Off,
+    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, and do so often.
+    InLongLoops(Duration),
+    /// In all loops in which calls are counted. For tests.
+    InAllLoops,
+}
 
 /// What holds for all code of an engine.
 #[derive(Clone, Debug)]
@@ -102,8 +109,8 @@ pub struct Options {
     pub profile_optimized: bool,
     pub osr: Osr,
     /// Optimized code is made in both kinds at once, one that tells of calls and one that does not, and its loops are left for the other kind as [`ThreadContext::counts_calls`] says, once such code is installed
-    /// ([`Engine::wanted_exits`](super::Engine::wanted_exits)). For [`Engine::count_calls`](super::Engine::count_calls), with [`Profiling::Inlined`]. This makes the exits.
-    pub exits: Option<MakeExits>,
+    /// ([`Engine::wanted_exits`](super::Engine::wanted_exits)). For [`Engine::count_calls`](super::Engine::count_calls), with [`Profiling::Inlined`].
+    pub exits: Exits,
     /// Run Cranelift's verifier on every function.
     pub verify: bool,
     /// Functions with more instructions than this get the register allocator that is quick instead of good: the good one takes time quadratic in the values that are live at once (7 s for 16 000 of them). Nor does
@@ -127,7 +134,7 @@ impl Default for Options {
             profiling: Profiling::Off,
             profile_optimized: true,
             osr: Osr::Off,
-            exits: None,
+            exits: Exits::Off,
             verify: cfg!(debug_assertions),
             large_function: 10_000,
             loop_registers: 8,

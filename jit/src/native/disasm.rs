@@ -60,6 +60,7 @@ pub unsafe fn listing(engine: &Engine, entry: u64) -> String {
             match frame.site {
                 SiteKind::Call(site) => _ = write!(note, " {site}"),
                 SiteKind::Loop(block) => _ = write!(note, " {block}"),
+                SiteKind::Watched(exit) => _ = write!(note, " {exit}"),
                 SiteKind::Probe => note += " probe",
                 SiteKind::Poll | SiteKind::Entry | SiteKind::Runtime => {}
             }

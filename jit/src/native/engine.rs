@@ -12,7 +12,7 @@ use super::api::*;
 use super::cells::EntryCells;
 use super::cold::Calls;
 use super::compile::Compiler;
-use super::exits::{ExitCells, Families};
+use super::exits::{ExitCells, Families, Leavable};
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
 use super::region::CodeRegion;
@@ -170,7 +170,7 @@ impl Engine {
         let [baseline, optimized] = Level::ALL.map(|level| Compiler::new(level, &options).map(Mutex::new));
         let compilers = [baseline?, optimized?];
         let osr = OsrCells::new(options.osr)?;
-        let exits = ExitCells::new(options.exits.is_some())?;
+        let exits = ExitCells::new(options.exits != Exits::Off)?;
         // SAFETY: the field order drops the registration before the tables.
         let registration = unsafe { Registration::new(&tables) };
         let engine = Engine {
@@ -270,7 +270,7 @@ impl Engine {
         }
     }
 
-    /// All calls that begin from now on go to what was made, but those that are counted: while it has no version that counts they go where they went, if that counts. What nobody calls any more is retired.
+    /// All calls that begin from now on go to what was made, but those that are counted: while it has no version that counts they go where they went, if that counts. What nobody calls any more is retired, unless it is of the family of what was made.
     fn lead_to(&self, versions: &mut Versions, func: FuncId, made: Made) {
         let next = versions.twins.len();
         let i = *versions.index.entry(func).or_insert(next);
@@ -286,6 +286,7 @@ impl Engine {
         replaced.extend(std::mem::replace(&mut twins.plain, made.plain));
         (twins.is_armed, twins.is_watched) = (false, false);
         self.connect(twins, versions.calls);
+        replaced.retain(|old| made.plain.is_none_or(|new| !versions.families.are_one(old.entry, new.entry)));
         let replaced: Vec<_> = replaced.iter().map(|version| (version.entry, version.len)).collect();
         versions.retire(&replaced);
     }
@@ -304,7 +305,7 @@ impl Engine {
 
     /// Code of this level is made in both kinds at once ([`Options::exits`]).
     pub(super) fn makes_both(&self, level: Level) -> bool {
-        self.options.exits.is_some() && level == Level::Optimized
+        self.options.exits != Exits::Off && level == Level::Optimized
     }
 
     /// What code of this level tells of calls, if it is made in one kind at a time.
@@ -347,6 +348,7 @@ impl Engine {
     pub fn count_calls(&self, counts: bool) {
         let versions = &mut *self.versions();
         versions.calls.set_counted(counts);
+        versions.families.switches += 1;
         self.connect_all(versions);
     }
 
@@ -361,7 +363,7 @@ impl Engine {
         let declared = &self.module.funcs[func];
         assert_eq!((&body.params, body.ret), (&declared.params, declared.ret), "the signature of {}", declared.name);
         if self.makes_both(level) {
-            return self.install_both(func, body);
+            return self.install_both(func, self.leavable(func, body));
         }
         let profiling = self.profiling(level);
         let version = self.compile_version(func, body, level, profiling, ANY_FRAME)?;
@@ -374,11 +376,11 @@ impl Engine {
     }
 
     /// The same where optimized code is made in both kinds.
-    fn install_both(&self, func: FuncId, body: &Function) -> Result<VersionInfo, NativeError> {
-        let (body, exits) = self.with_exits(body).unwrap_or_else(|| (Arc::new(body.clone()), Vec::new()));
+    pub(super) fn install_both(&self, func: FuncId, made: Leavable) -> Result<VersionInfo, NativeError> {
+        let body = made.body.clone();
         let code @ [plain, counted] = self.compile_both(func, &body, ANY_FRAME)?;
         let versions = &mut *self.versions();
-        versions.families.add(body.clone(), exits, code.to_vec());
+        self.add_family(versions, made, None, &code);
         self.lead_to(versions, func, Made { plain: Some(plain), counted: Some(counted), body: Some(body) });
         Ok(plain)
     }

@@ -3,21 +3,28 @@
 //! In: optimized bodies as they are installed; exits ([`crate::opt::exits`]) at which threads have found nothing to go over into. Out: for each exit a cell for either direction, which holds the address of the code that goes on there, or 0.
 //!
 //! A thread says itself which code is to run ([`ThreadContext::counts_calls`](crate::context::ThreadContext::counts_calls)): it leaves code of the other kind at the next exit it comes to. No code is made for an exit before somebody has wanted to go over there.
+//! Where threads that are to go over stay for long in loops that are not left ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)), the body is made anew with exits in more of its loops.
 //! All code made of one body is a family. Into it there is a way through its versions' entry cell, or the cell of a loop, alone, and in it from each piece to each other by exits. So once that cell leads elsewhere the family is retired as a group, and nothing more is made for its exits.
 
-use super::api::{NativeError, VersionInfo};
-use super::engine::Engine;
+use super::api::{Exits, NativeError, VersionInfo};
+use super::engine::{Engine, Versions};
 use super::osr::MAX_FRAME;
 use super::region::Pages;
-use crate::ir::{Exit, FuncId, Function, MAX_EXITS};
-use rustc_hash::FxHashMap;
+use super::tables::SiteKind;
+use crate::context::Watch;
+use crate::ir::{Block, Exit, FuncId, Function, MAX_EXITS};
+use crate::opt::exits::{LoopAt, WithExits, long_loop, with_exits};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code.
+/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often threads were late there.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
+/// A loop is left where threads were late in it so often, and in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere.
+const OFTEN_LATE: u64 = 8;
+const LATE_PART: u64 = 20;
 
 fn offset(exit: Exit, word: usize) -> u64 {
     8 * (WORDS * exit.as_u32() as usize + word) as u64
@@ -66,6 +73,11 @@ impl ExitCells {
         self.word(exit, WANTED).is_some_and(|word| word.load(Ordering::Relaxed) != 0)
     }
 
+    fn is_often_late(&self, exit: Exit, switches: u64) -> bool {
+        let late = self.word(exit, WANTED).map_or(0, |word| word.load(Ordering::Relaxed));
+        late >= OFTEN_LATE && LATE_PART * late >= switches
+    }
+
     /// A release store publishes, as with entry cells.
     fn lead_to(&self, exit: Exit, counts: bool, entry: u64) {
         self.word(exit, usize::from(counts)).into_iter().for_each(|cell| cell.store(entry, Ordering::Release));
@@ -75,10 +87,16 @@ impl ExitCells {
 /// What was made of a body.
 struct Family {
     body: Arc<Function>,
-    /// Its exits for which there is no code, unless there can be none.
+    /// The loop for which the installed code goes on; `None`: it begins at a call.
+    entered: Option<Block>,
+    /// Of loops that are left, those for which there is no code, unless there can be none.
     open: Vec<Exit>,
+    /// Of its loops that are not left, unless they never are.
+    watched: Vec<Exit>,
     /// First the version, or what goes on for a loop, that was installed.
     code: Vec<VersionInfo>,
+    /// [`Families::switches`] when that was.
+    installed: u64,
 }
 
 /// Those that are not retired.
@@ -88,14 +106,32 @@ pub(super) struct Families {
     families: BTreeMap<Exit, Family>,
     /// By the entries of their code.
     first: FxHashMap<u64, Exit>,
+    /// How often it was said that calls are to be counted, or are not ([`Engine::count_calls`]).
+    pub switches: u64,
+    /// Loops that are known to be long.
+    pub long: FxHashSet<LoopAt>,
+}
+
+/// What is compiled where optimized code is made in both kinds: a body, with exits where it has a use for some.
+pub(super) struct Leavable {
+    pub body: Arc<Function>,
+    exits: Vec<Exit>,
+    watched: Vec<Exit>,
 }
 
 impl Families {
-    /// Code that was made of a body with these exits.
-    pub fn add(&mut self, body: Arc<Function>, exits: Vec<Exit>, code: Vec<VersionInfo>) {
-        let Some(&first) = exits.first() else { return };
+    /// Code that was made of a body, which goes on for this loop. If the body had exits before, the code that there is of it stays in the family: from there running code comes to the new one.
+    pub fn add(&mut self, made: Leavable, entered: Option<Block>, mut code: Vec<VersionInfo>) {
+        let Leavable { body, exits: open, watched } = made;
+        let Some(&first) = open.iter().chain(&watched).min() else { return };
         code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
-        self.families.insert(first, Family { body, open: exits, code });
+        code.extend(self.families.remove(&first).into_iter().flat_map(|before| before.code));
+        self.families.insert(first, Family { body, entered, open, watched, code, installed: self.switches });
+    }
+
+    /// The code that begins at either is of one family.
+    pub fn are_one(&self, one: u64, other: u64) -> bool {
+        self.first.get(&one).is_some_and(|first| self.first.get(&other) == Some(first))
     }
 
     /// Entries and lengths of the code of the family of which this is some; there is no such family any more.
@@ -103,6 +139,22 @@ impl Families {
         let family = self.families.remove(self.first.get(&entry)?)?;
         family.code.iter().for_each(|version| _ = self.first.remove(&version.entry));
         Some(family.code.iter().map(|version| (version.entry, version.len)).collect())
+    }
+
+    /// A family in which threads are often late, whose loops are watched no more; and the loops that are long, by that.
+    fn take_late(&mut self, cells: &ExitCells) -> Option<(FuncId, Option<Block>, Arc<Function>)> {
+        let switches = self.switches;
+        self.families.values_mut().find_map(|family| {
+            let is_late = |exit: &&Exit| cells.is_often_late(**exit, switches - family.installed);
+            let func = family.code[0].func;
+            let long: Vec<LoopAt> = family.watched.iter().filter(is_late).flat_map(|&exit| long_loop(func, &family.body, exit)).collect();
+            if long.is_empty() {
+                return None;
+            }
+            self.long.extend(long);
+            family.watched.clear();
+            Some((func, family.entered, family.body.clone()))
+        })
     }
 
     /// Some family has the exit, and there is no code for it yet.
@@ -129,19 +181,62 @@ pub struct WantedExit {
     pub body: Arc<Function>,
 }
 
+/// Code that was installed anew, with more exits.
+pub struct Renewed {
+    /// For a function, or one of its loops.
+    pub entered: Option<Block>,
+    pub version: VersionInfo,
+}
+
 impl Engine {
-    /// The same body with exits, and these, where it has a use for some, and the options say so.
-    pub(super) fn with_exits(&self, body: &Function) -> Option<(Arc<Function>, Vec<Exit>)> {
-        let make = self.options().exits?;
-        let (body, exits) = make(body, &mut |count| self.exits().reserve(count))?;
-        Some((Arc::new(body), exits))
+    /// The same body, with exits where it has a use for some, and the options say so.
+    pub(super) fn leavable(&self, func: FuncId, body: &Function) -> Leavable {
+        let versions = self.versions();
+        let is_long = |at: LoopAt| self.options().exits == Exits::InAllLoops || versions.families.long.contains(&at);
+        match with_exits(func, body, &is_long, &mut |count| self.exits().reserve(count)) {
+            Some(WithExits { body, exits, watched }) => Leavable { body: Arc::new(body), exits, watched },
+            None => Leavable { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() },
+        }
+    }
+
+    /// A thread in code of the wrong kind has a look taken at a watched poll, in the call with this frame.
+    pub(super) fn watched(&self, pc: u64, frame: u64, watch: &mut Watch) {
+        let Exits::InLongLoops(patience) = self.options().exits else { return };
+        let site = self.tables().frame(pc).map(|frame| frame.site);
+        if let Some(SiteKind::Watched(exit)) = site
+            && watch.is_late(frame, patience)
+        {
+            self.exits().word(exit, WANTED).into_iter().for_each(|late| _ = late.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    /// Where threads are often late, installs code anew that can be left in one more of the loops around, to which running code goes over at the exits that it has. What cannot be compiled stays as it is.
+    pub fn leave_long_loops(&self) -> Vec<Renewed> {
+        let next = || self.versions().families.take_late(self.exits());
+        let renew = |(func, entered, body): (FuncId, Option<Block>, Arc<Function>)| {
+            let made = self.leavable(func, &body);
+            let version = match entered {
+                None => self.install_both(func, made),
+                Some(block) => self.install_osr_with_exits(func, block, made),
+            };
+            version.ok().map(|version| Renewed { entered, version })
+        };
+        std::iter::from_fn(next).filter_map(renew).collect()
+    }
+
+    /// Code made of this body is installed, for this loop. If the body had exits before, what goes on for them is made anew, too; until it is, what there is does.
+    pub(super) fn add_family(&self, versions: &mut Versions, made: Leavable, entered: Option<Block>, code: &[VersionInfo]) {
+        let word = |exit: &Exit| self.exits().word(*exit, WANTED);
+        made.watched.iter().filter_map(word).for_each(|late| late.store(0, Ordering::Relaxed));
+        made.exits.iter().filter(|&&exit| self.has_exit_code(exit)).filter_map(word).for_each(|wanted| wanted.store(1, Ordering::Relaxed));
+        versions.families.add(made, entered, code.to_vec());
     }
 
     /// Where threads have come to an exit since it was made, and there is no code for it yet ([`Engine::install_exit`]).
     pub fn wanted_exits(&self) -> Vec<WantedExit> {
         let versions = self.versions();
         let mut wanted = Vec::new();
-        for Family { body, open, code } in versions.families.families.values() {
+        for Family { body, open, code, .. } in versions.families.families.values() {
             let exits = open.iter().copied().filter(|&exit| self.exits().is_wanted(exit));
             wanted.extend(exits.map(|exit| WantedExit { exit, func: code[0].func, body: body.clone() }));
         }
@@ -174,7 +269,7 @@ impl Engine {
 
     /// Where the code begins that was installed and has led to this code, which begins there, by exits; mostly that itself.
     pub fn home(&self, entry: u64) -> u64 {
-        let Families { families, first } = &self.versions().families;
+        let Families { families, first, .. } = &self.versions().families;
         first.get(&entry).map_or(entry, |first| families[first].code[0].entry)
     }
 }

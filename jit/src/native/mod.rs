@@ -30,6 +30,6 @@ mod watch;
 
 pub use api::*;
 pub use engine::Engine;
-pub use exits::WantedExit;
+pub use exits::{Renewed, WantedExit};
 pub use frames::{FrameView, RawFrame, walk_raw};
 pub use tables::SiteKind;

@@ -5,10 +5,12 @@
 
 use super::api::{Level, NativeError, Osr, Profiling, VersionInfo};
 use super::engine::Engine;
+use super::exits::Leavable;
 use super::region::Pages;
 use super::tables::SiteKind;
 use crate::context::ThreadContext;
 use crate::ir::{Block, FuncId, Function, Start};
+use crate::opt::exits::loop_at_block;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -63,19 +65,35 @@ impl Engine {
     /// As for [`Engine::compile`]; [`NativeError::Compile`] also where the frame is too large, or loops are not left.
     pub fn install_osr(&self, func: FuncId, block: Block, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
         assert_eq!(body.start, Start::Loop, "{} begins at a call", body.name);
+        if self.makes_both(level) {
+            self.versions().families.long.extend(loop_at_block(func, &self.module().funcs[func], block));
+            return self.install_osr_with_exits(func, block, self.leavable(func, body));
+        }
+        self.install_for_loop(func, block, |engine| engine.compile_version(func, body, level, engine.profiling(level), MAX_FRAME))
+    }
+
+    /// The same where optimized code is made in both kinds: of these one is enough here, from its exits the other one is come to.
+    pub(super) fn install_osr_with_exits(&self, func: FuncId, block: Block, made: Leavable) -> Result<VersionInfo, NativeError> {
+        self.install_for_loop(func, block, |engine| {
+            let version = engine.compile_version(func, &made.body, Level::Optimized, Profiling::Off, MAX_FRAME)?;
+            engine.add_family(&mut engine.versions(), made, Some(block), &[version]);
+            Ok(version)
+        })
+    }
+
+    fn install_for_loop(
+        &self,
+        func: FuncId,
+        block: Block,
+        compile: impl FnOnce(&Engine) -> Result<VersionInfo, NativeError>,
+    ) -> Result<VersionInfo, NativeError> {
         let never_left = || NativeError::Compile { func, message: "its loops are not left".into() };
         let cell = self.osr_cell(func, block).ok_or_else(never_left)?;
-        let with_exits = if self.makes_both(level) { self.with_exits(body) } else { None };
-        let body = with_exits.as_ref().map_or(body, |(body, _)| body);
-        // Of both kinds one is enough: from its exits the other one is come to.
-        let profiling = if self.makes_both(level) { Profiling::Off } else { self.profiling(level) };
-        let version = self.compile_version(func, body, level, profiling, MAX_FRAME)?;
-        if let Some((body, exits)) = with_exits {
-            self.versions().families.add(body, exits, vec![version]);
-        }
+        let version = compile(self)?;
         // Who loads the cell jumps there before the next safepoint.
         match cell.swap(version.entry, Ordering::AcqRel) {
             0 => {}
+            replaced if self.versions().families.are_one(replaced, version.entry) => {}
             replaced => self.retire_entry(replaced),
         }
         Ok(version)

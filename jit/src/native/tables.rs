@@ -11,7 +11,7 @@
 use super::api::{Level, NativeError};
 use super::region::{GRANULE, Pages};
 use super::trap::TrapKind;
-use crate::ir::{Block, CallSiteId, FuncId, Inlined, InlinedId, Loc};
+use crate::ir::{Block, CallSiteId, Exit, FuncId, Inlined, InlinedId, Loc, MAX_EXITS};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
@@ -27,6 +27,8 @@ pub enum SiteKind {
     Poll,
     /// The same where other code can go on for the loop ([`Engine::install_osr`](super::Engine::install_osr)): the poll in this block of the function as it was compiled.
     Loop(Block),
+    /// A poll that is no exit, where the thread is in code of the wrong kind ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)).
+    Watched(Exit),
     /// A function's entry: the check for attention, or where its call is counted.
     Entry,
     /// An inlined function's entry, where its call is counted.
@@ -37,12 +39,16 @@ pub enum SiteKind {
 
 /// Marks a block's number. Code has fewer call sites and blocks than that.
 const LOOP: u32 = 1 << 31;
+/// Marks an exit's, of which there are [`MAX_EXITS`] at most.
+const WATCHED: u32 = 0xfffe << 16;
+const _: () = assert!(MAX_EXITS <= 1 << 16);
 
 impl SiteKind {
     fn encode(self) -> u32 {
         match self {
             SiteKind::Call(site) => site.as_u32(),
             SiteKind::Loop(block) => LOOP | block.as_u32(),
+            SiteKind::Watched(exit) => WATCHED | exit.as_u32(),
             SiteKind::Poll => u32::MAX,
             SiteKind::Entry => u32::MAX - 1,
             SiteKind::Runtime => u32::MAX - 2,
@@ -56,6 +62,7 @@ impl SiteKind {
             0xffff_fffe => SiteKind::Entry,
             0xffff_fffd => SiteKind::Runtime,
             0xffff_fffc => SiteKind::Probe,
+            word if word & 0xffff_0000 == WATCHED => SiteKind::Watched(Exit::from_u32(word & 0xffff)),
             word if word & LOOP != 0 => SiteKind::Loop(Block::from_u32(word & !LOOP)),
             site => SiteKind::Call(CallSiteId::from_u32(site)),
         }
@@ -515,7 +522,9 @@ mod tests {
     fn sites_survive_their_encoding() {
         let calls = [0, 77].map(|site| SiteKind::Call(CallSiteId::new(site)));
         let loops = [0, 77].map(|block| SiteKind::Loop(Block::new(block)));
-        for site in calls.into_iter().chain(loops).chain([SiteKind::Poll, SiteKind::Entry, SiteKind::Probe, SiteKind::Runtime]) {
+        let exits = [0, MAX_EXITS as u32 - 1].map(|exit| SiteKind::Watched(Exit::from_u32(exit)));
+        for site in calls.into_iter().chain(loops).chain(exits).chain([SiteKind::Poll, SiteKind::Entry, SiteKind::Probe, SiteKind::Runtime])
+        {
             assert_eq!(SiteKind::decode(site.encode()), site);
         }
     }

@@ -4,12 +4,13 @@ use crate::mock::*;
 use crate::versions::{at_each_stop, body, reclaim};
 use jit::context::ThreadContext;
 use jit::ir::dominators::Dominators;
-use jit::ir::{Exit, Function, Terminator};
-use jit::native::{Engine, Level, Osr, Profiling, WantedExit};
+use jit::ir::{Exit, Function, Loc, Terminator};
+use jit::native::{Engine, Exits, Level, Osr, Profiling, WantedExit};
 use jit::opt::analysis::loops::Loops;
-use jit::opt::exits::{exits_around, with_exits};
+use jit::opt::exits::{exits_around, long_loop, with_exits};
 use jit::opt::osr::{enter_at, enter_at_exit};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// `run` sums up `step` times what a new object holds, in as many rounds as it is told, of which each has four shorter ones of a loop with two calls of `leaf` that were inlined.
 fn rounds(step: i64) -> String {
@@ -44,12 +45,12 @@ block3(v9: int, v10: int):
   v11 = load v8.field2
   v12 = iadd v10, v11
   v13 = iadd v9, v2
-  poll
+  poll @4
   v14 = icmp lt v13, v4
   branch v14, block3(v13, v12), block4
 block4():
   v15 = iadd v5, v2
-  poll
+  poll @5
   jump block1(v15, v12)
 block5():
   return v6
@@ -67,8 +68,12 @@ fn program(step: i64, stress: bool) -> Program {
 }
 
 fn program_of(text: &str, stress: bool) -> Program {
+    program_with(text, stress, Exits::InAllLoops)
+}
+
+fn program_with(text: &str, stress: bool, exits: Exits) -> Program {
     Program::adjusted(parse(text), config(stress), |options| {
-        options.exits = Some(with_exits);
+        options.exits = exits;
         options.osr = Osr::Installed;
     })
 }
@@ -95,7 +100,7 @@ fn code_for_an_exit_ends_at_the_next_one_around() {
         exits = (7..).map(Exit::from_u32).take(count).collect();
         Some(exits[0])
     };
-    let (body, _) = with_exits(&body(&rounds(3), "run"), reserve).unwrap();
+    let body = with_exits(program.func("run"), &body(&rounds(3), "run"), &|_| true, reserve).unwrap().body;
     let around: Vec<Vec<Exit>> = exits.iter().map(|&exit| exits_around(&body, exit)).collect();
     let (inner, outer) = if around[0].is_empty() { (exits[1], exits[0]) } else { (exits[0], exits[1]) };
     assert_eq!([exits_around(&body, inner), exits_around(&body, outer)], [vec![outer], vec![]]);
@@ -115,6 +120,85 @@ fn code_for_an_exit_ends_at_the_next_one_around() {
         })
         .collect();
     assert_eq!(left, [outer]);
+}
+
+/// The outer loop alone is left at first; the inner one, too, where it is known to be long, or once threads were late in it: then the body keeps its exits.
+#[test]
+fn inner_loops_are_left_where_they_are_long() {
+    let program = program(3, false);
+    let run = program.func("run");
+    let plain = body(&rounds(3), "run");
+    let [inner, outer] = [Loc(4), Loc(5)].map(|loc| (run, loc));
+    let made = with_exits(run, &plain, &|_| false, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    let (exits, watched) = (made.exits.clone(), made.watched.clone());
+    assert_eq!((exits.len(), watched.len()), (1, 1));
+    assert_eq!(exits_around(&made.body, exits[0]), []);
+    assert_eq!([long_loop(run, &made.body, watched[0]), long_loop(run, &made.body, Exit::from_u32(70))], [vec![inner], vec![]]);
+    let anew = with_exits(run, &made.body, &|at| at == inner, &mut |_| unreachable!("it has exits")).unwrap();
+    assert_eq!(anew.watched, []);
+    assert_eq!(exits_around(&anew.body, watched[0]), exits, "it is the same loop's");
+    let at_once = with_exits(run, &plain, &|at| at == inner, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    assert_eq!((at_once.exits.len(), at_once.watched.len()), (2, 0));
+    let other = with_exits(run, &plain, &|at| at == outer, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    assert_eq!((other.exits, other.watched), (exits, watched));
+}
+
+/// A thread that is late in the inner loop goes over at the outer one's exit to code in which it can leave both, though it runs a call that began before there was any.
+#[test]
+fn who_is_late_finds_more_exits() {
+    // Whether there is code for the exit before, in which it is late, too.
+    for (stress, counts, has_code) in
+        [false, true].map(|code| [(false, true, code), (false, false, code), (true, true, code), (true, false, code)]).concat()
+    {
+        on_stack(4 << 20, || {
+            let program = program_with(&rounds(3), stress, Exits::InLongLoops(Duration::ZERO));
+            let (engine, run) = (&program.engine, program.func("run"));
+            engine.count_calls(!counts);
+            engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+            let mut thread = Thread::new(&program, config(stress));
+            want(&thread.ctx, !counts);
+            let mut renewed = None;
+            let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+            let told = seen.clone();
+            at_each_stop(&mut thread, move |stop, ctx| {
+                let is_other = match renewed {
+                    None => {
+                        renewed = (engine.leave_long_loops().len() == 1).then_some(stop);
+                        if has_code {
+                            make_exits(engine);
+                        }
+                        !has_code || stop % 10 < 5
+                    }
+                    Some(_) => {
+                        make_exits(engine);
+                        stop < 100 || stop % 3 == 0
+                    }
+                };
+                want(ctx, is_other == counts);
+                told.borrow_mut().push((is_other, ctx.calls_left));
+            });
+            assert_eq!(thread.native(run, &[60]), Outcome::Value(720));
+            let stops = seen.borrow().clone();
+            assert_eq!(stops.len(), 300);
+            let counted = |stop: usize| stops[stop].1 - stops[stop + 1].1;
+            // Four stops in the inner loop, and one behind it, before which nothing is called.
+            let calls = |stop: usize| if stop % 5 == 3 { 0 } else { 2 };
+            for stop in 0..10 {
+                assert!(has_code || counted(stop) == if counts { 0 } else { calls(stop) }, "there is no code to go over into: {stop}");
+            }
+            for stop in 150..299 {
+                let is_counted = stops[stop].0 == counts;
+                assert_eq!(counted(stop), if is_counted { calls(stop) } else { 0 }, "{stop}");
+            }
+            drop(thread.at_stop.take());
+            // All of it is one family.
+            let all = engine.stats().optimized.versions;
+            engine.install(run, &body(&rounds(4), "run"), Level::Optimized).unwrap();
+            assert_eq!(reclaim(engine, u64::MAX, &[]).freed, all);
+            assert_eq!(engine.leave_long_loops().len(), 0);
+            assert_eq!(thread.native(run, &[10]), Outcome::Value(160));
+        });
+    }
 }
 
 fn want(ctx: &ThreadContext, counts: bool) {

@@ -140,7 +140,7 @@ impl Program {
             profiling: config.profiling,
             profile_optimized: true,
             osr: if config.osr.is_some() { Osr::Installed } else { Osr::Off },
-            exits: None,
+            exits: Exits::Off,
             verify: true,
             large_function,
             loop_registers: if config.stress { 0 } else { Options::default().loop_registers },

@@ -14,7 +14,7 @@ use jit::ir::Module;
 use jit::ir::verifier::verify;
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::{Level, MakeExits, Osr, Profiling};
+use jit::native::{Exits, Level, Osr, Profiling};
 #[cfg(feature = "native")]
 use jit::opt::osr::enter_at;
 use jit::opt::{self, Pass, PassSet, Probes};
@@ -323,7 +323,8 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
     // Optimized code finds no room in its buffer then, each time.
     let inline_alloc = gc_stress == 0 || level == Level::Optimized;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
-    let exits = matches!(tier, Tier::Windowed(_)).then_some(opt::exits::with_exits as MakeExits);
+    // Who is in code of the wrong kind is late at once.
+    let exits = if matches!(tier, Tier::Windowed(_)) { Exits::InLongLoops(Duration::ZERO) } else { Exits::Off };
     let defaults = jit::native::Options::default();
     // Whatever can stay in memory does.
     let loop_registers = if gc_stress == 0 { defaults.loop_registers } else { 0 };

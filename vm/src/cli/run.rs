@@ -24,7 +24,7 @@ use jit::ir::{Block, Function};
 use jit::ir::{FuncId, Module};
 use jit::layout::Layout;
 #[cfg(feature = "native")]
-use jit::native::{Level, Listener, Osr, Profiling};
+use jit::native::{Exits, Level, Listener, Osr, Profiling};
 use jit::opt::Optimized;
 #[cfg(feature = "native")]
 use jit::opt::Probes;
@@ -400,7 +400,7 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             (None, TierArg::Adaptive) => Osr::Installed,
             _ => Osr::Off,
         },
-        exits: (counting == Counting::InWindows).then_some(jit::opt::exits::with_exits),
+        exits: if counting == Counting::InWindows { Exits::InLongLoops(crate::runtime::tuning::EXIT_PATIENCE) } else { Exits::Off },
         // Whatever can stay in memory does, where collections find it.
         loop_registers: if args.gc_stress == 0 { defaults.loop_registers } else { 0 },
         listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),

@@ -199,6 +199,7 @@ impl<'a> Parser<'a> {
             "null" => Op::Null,
             "poll" => Op::Poll,
             "exit_poll" => Op::ExitPoll { exit: self.bounded_id("exit", "an exit", MAX_EXITS)?, live: self.args(func)? },
+            "watched_poll" => Op::WatchedPoll { exit: self.bounded_id("exit", "an exit", MAX_EXITS)? },
             "probe" => Op::Probe,
             "str_const" => Op::StrConst(self.use_id()?),
             "icmp" => {

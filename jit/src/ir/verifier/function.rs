@@ -222,7 +222,8 @@ impl Checker<'_> {
     fn operands(&self, op: &Op) -> Rule {
         let m = self.module;
         match op {
-            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null | Op::Poll | Op::ExitPoll { .. } | Op::Probe => Ok(()),
+            Op::IConst(_) | Op::FConst(_) | Op::BConst(_) | Op::Null => Ok(()),
+            Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } | Op::Probe => Ok(()),
             Op::StrConst(str) => rule(exists(&m.strings, *str), || format!("{str} does not exist")),
             Op::Unary(op, a) => self.expect(*a, unary_operand(*op)),
             Op::Binary(op, a, b) => self.both(*a, *b, op.operand_ty()),

@@ -127,5 +127,5 @@ fn gives_object(op: &Op) -> bool {
 /// Whether it matters on which side of the operation an error is thrown.
 fn can_be_seen(op: &Op) -> bool {
     let writes = matches!(op, Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) | Op::CallBuiltin { .. });
-    writes || matches!(op, Op::Poll | Op::ExitPoll { .. } | Op::Probe) || op.may_throw()
+    writes || matches!(op, Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } | Op::Probe) || op.may_throw()
 }

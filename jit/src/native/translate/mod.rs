@@ -485,6 +485,10 @@ impl<'a> Translator<'a, '_> {
                 self.exit_poll(exit, live);
                 None
             }
+            Op::WatchedPoll { exit } => {
+                self.watched_poll(exit);
+                None
+            }
             Op::Probe => {
                 if self.env.profiling == Profiling::Inlined {
                     self.count_call(SiteKind::Probe);

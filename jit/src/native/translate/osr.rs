@@ -143,9 +143,25 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// A poll behind which the code is left where the thread wants the other kind. One look at its flags says whether it does, or anybody asks for attention: neither is so in nearly all rounds.
-    /// As long as there is nothing to go over into, that is asked for, and costs little, however often it is.
+    /// A poll behind which the code is left where the thread wants the other kind. As long as there is nothing to go over into, that is asked for, and costs little, however often it is.
     pub(super) fn exit_poll(&mut self, exit: ir::Exit, live: &[ir::Value]) {
+        let leave = self.leaves.iter().find(|leave| self.point == Point::Inst(leave.inst)).map(|leave| leave.block);
+        let counts = self.env.profiling != Profiling::Off;
+        let exit = self.env.exits.offsets(exit, !counts).zip(leave);
+        self.poll_for_kind(|t, on| t.go_over(exit, live, on));
+    }
+
+    /// A poll of a loop that is not left, inside of one that is: rounds while the thread wants the other kind are counted.
+    pub(super) fn watched_poll(&mut self, exit: ir::Exit) {
+        self.poll_for_kind(|t, on| {
+            t.call_stub(Stub::Watch, SiteKind::Watched(exit));
+            t.b.ins().jump(on, &[]);
+        });
+    }
+
+    /// A poll behind which something is done where the thread wants the other kind, in cold blocks: that ends the block and goes on in the one given, or elsewhere.
+    /// One look at the thread's flags says whether it does, or anybody asks for attention: neither is so in nearly all rounds.
+    fn poll_for_kind(&mut self, where_other: impl Fn(&mut Self, Block)) {
         if !self.env.options.polls {
             return;
         }
@@ -154,14 +170,12 @@ impl Translator<'_, '_> {
         let usual = i64::from(counts) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
         let differs = self.b.ins().icmp_imm_u(IntCC::NotEqual, flags, usual);
         let on = self.branch_to_cold(differs);
-        let leave = self.leaves.iter().find(|leave| self.point == Point::Inst(leave.inst)).map(|leave| leave.block);
-        let exit = self.env.exits.offsets(exit, !counts).zip(leave);
         // Two ways, which meet nowhere before both go on: only on the one references are other values behind it.
         let asked = self.load_context(types::I8, offset::YIELD_FLAG);
         let (attend, other) = (self.cold_block(), self.cold_block());
         self.b.ins().brif(asked, attend, &[], other, &[]);
         self.enter(other);
-        self.go_over(exit, live, on);
+        where_other(self, on);
         self.enter(attend);
         self.call_stub(Stub::Poll, SiteKind::Poll);
         let now = self.load_context(types::I8, offset::COUNTS_CALLS);
@@ -169,7 +183,7 @@ impl Translator<'_, '_> {
         let other = self.cold_block();
         self.b.ins().brif(is_other, other, &[], on, &[]);
         self.enter(other);
-        self.go_over(exit, live, on);
+        where_other(self, on);
         self.enter(on);
     }
 
@@ -180,6 +194,8 @@ impl Translator<'_, '_> {
             return;
         };
         self.show_countdown();
+        let none = self.iconst(0);
+        self.store_context(offset::WATCHED_ROUNDS, none);
         let cells = self.load_context(types::I64, offset::EXIT_CELLS);
         let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
         let live: Vec<ir::Value> = live.iter().copied().filter(|&value| !self.homes.has(self.current, value)).collect();

@@ -20,7 +20,7 @@ pub fn cannot_throw(func: &Function, defs: &Defs, op: &Op) -> bool {
 pub fn is_unseen(func: &Function, defs: &Defs, op: &Op) -> bool {
     match op {
         Op::StoreField { .. } | Op::StoreElem(..) | Op::StoreGlobal(..) => false,
-        Op::Poll | Op::ExitPoll { .. } | Op::Probe => false,
+        Op::Poll | Op::ExitPoll { .. } | Op::WatchedPoll { .. } | Op::Probe => false,
         Op::New(_) => true,
         Op::NewArray(_, length) => defs.int_const(func, *length).is_some_and(|n| (0..=SMALL_ARRAY).contains(&n)),
         Op::CallBuiltin { builtin, .. } => builtin.signature().is_pure,

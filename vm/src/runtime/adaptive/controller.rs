@@ -12,7 +12,7 @@ use crate::runtime::profiling::clock::thread_time;
 use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
 use jit::ir::{Block, CallSiteId, FuncId, Module};
-use jit::native::{Level, SiteKind, WantedExit};
+use jit::native::{Level, Renewed, SiteKind, WantedExit};
 use jit::opt::exits::exits_around;
 use jit::opt::osr::{enter_at_exit, loops_around_calls};
 use jit::opt::{self, Entry, Optimizer};
@@ -344,8 +344,14 @@ impl Worker {
     }
 
     /// Where threads have wanted to go over to code that counts calls, or does not, they can from now on, if there is room. Code for exits of loops around comes first: it is where that code ends.
-    fn make_exits(&self) {
+    /// Loops in which threads stay for long get exits of their own.
+    fn make_exits(&mut self) {
         let engine = self.engine.inner();
+        let renewed = if self.has_room() { engine.leave_long_loops() } else { Vec::new() };
+        for Renewed { entered, version } in renewed {
+            let entry = entered.map_or(Entry::Start, Entry::Loop);
+            self.cold.installed(Job { func: version.func, entry }, version.entry);
+        }
         for WantedExit { exit, func, body } in engine.wanted_exits() {
             if !self.has_room() || self.shared.is_closed() {
                 return;

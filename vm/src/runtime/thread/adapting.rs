@@ -3,6 +3,7 @@
 use super::Thread;
 use crate::runtime::profiling::Counting;
 use crate::runtime::tuning;
+use jit::context::Watch;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Thread {
@@ -41,6 +42,8 @@ impl Thread {
     /// Where there is code that counts calls and code that does not, this is to run from now on. On the thread itself.
     pub(super) fn choose_code(&self, counts: bool) {
         self.ctx().counts_calls.store(counts.into(), Relaxed);
+        // SAFETY: on the thread itself, outside compiled code.
+        unsafe { (*self.context()).watch = Watch::default() };
     }
 
     /// At so many of the next yield points, at least, loops are looked for that can go on in other code. (Where optimization is forced, at all.)
