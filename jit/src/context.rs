@@ -12,7 +12,7 @@ pub struct ThreadContext {
     pub stack_limit: AtomicU64,
     /// Polled at loop back-edges; not 0: take the slow path.
     pub yield_flag: AtomicU8,
-    /// 1: where there is code that counts calls and code that does not, the former is to run; otherwise 0. Exits ([`Op::ExitPoll`](crate::ir::Op::ExitPoll)) look at this and the yield flag at once, as one word with what lies behind it.
+    /// 1: where there is code that counts calls and code that does not, the former is to run; otherwise 0. Exits ([`Op::ExitPoll`](crate::ir::Op::ExitPoll)) and watched polls look at this and the yield flag at once, as one word with what lies behind it.
     pub counts_calls: AtomicU8,
     /// 0.
     pub rest_of_flags: [u8; 2],
@@ -64,14 +64,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A look, in the call with this frame: whether it has been at this for so long.
+    /// A look, in the call with this frame: whether it has been at this for so long. A stay is late once.
     pub fn is_late(&mut self, frame: u64, patience: Duration) -> bool {
         let now = Instant::now();
         if self.rounds <= 1 || self.frame != frame {
             *self = Watch { rounds: 1, frame, first: Some(now) };
             return false;
         }
-        self.first.is_some_and(|first| now - first >= patience)
+        self.first.take_if(|first| now - *first >= patience).is_some()
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         assert!(!watch.is_late(100, long) && watch.is_late(100, none));
         assert!(!watch.is_late(200, none) && watch.rounds == 1, "another call");
         watch.rounds = 2;
-        assert!(watch.is_late(200, none));
+        assert!(watch.is_late(200, none) && !watch.is_late(200, none), "it is the same stay");
         watch.rounds = 0;
         assert!(!watch.is_late(200, none), "it has gone over meanwhile");
     }

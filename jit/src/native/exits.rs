@@ -2,9 +2,10 @@
 //!
 //! In: optimized bodies as they are installed; exits ([`crate::opt::exits`]) at which threads have found nothing to go over into. Out: for each exit a cell for either direction, which holds the address of the code that goes on there, or 0.
 //!
-//! A thread says itself which code is to run ([`ThreadContext::counts_calls`](crate::context::ThreadContext::counts_calls)): it leaves code of the other kind at the next exit it comes to. No code is made for an exit before somebody has wanted to go over there.
+//! A thread says itself which code is to run ([`ThreadContext::counts_calls`](crate::context::ThreadContext::counts_calls)): it leaves code of the other kind at the next exit it comes to. No code is made for an exit before somebody has wanted to go over there, or was late.
 //! Where threads that are to go over stay for long in loops that are not left ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)), the body is made anew with exits in more of its loops.
-//! All code made of one body is a family. Into it there is a way through its versions' entry cell, or the cell of a loop, alone, and in it from each piece to each other by exits. So once that cell leads elsewhere the family is retired as a group, and nothing more is made for its exits.
+//! All code made of one body is a family. Into it there is a way through its versions' entry cell, or the cell of a loop, alone, and in it from each piece to each other by exits. So once that cell leads to another family's code the family is retired as a group, and nothing more is made for its exits.
+//! Invariant: families are made, made anew and retired on one thread, the one that compiles.
 
 use super::api::{Exits, NativeError, VersionInfo};
 use super::engine::{Engine, Versions};
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often threads were late there.
+/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often threads were late there; once it is an exit, it is wanted.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
 /// A loop is left where threads were late in it so often, and in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere.
@@ -112,6 +113,13 @@ pub(super) struct Families {
     pub long: FxHashSet<LoopAt>,
 }
 
+struct Late {
+    func: FuncId,
+    entered: Option<Block>,
+    body: Arc<Function>,
+    exits: Vec<Exit>,
+}
+
 /// What is compiled where optimized code is made in both kinds: a body, with exits where it has a use for some.
 pub(super) struct Leavable {
     pub body: Arc<Function>,
@@ -141,19 +149,17 @@ impl Families {
         Some(family.code.iter().map(|version| (version.entry, version.len)).collect())
     }
 
-    /// A family in which threads are often late, whose loops are watched no more; and the loops that are long, by that.
-    fn take_late(&mut self, cells: &ExitCells) -> Option<(FuncId, Option<Block>, Arc<Function>)> {
-        let switches = self.switches;
+    /// A family in which threads are often late at these exits; its loops are watched no more.
+    fn take_late(&mut self, cells: &ExitCells) -> Option<Late> {
         self.families.values_mut().find_map(|family| {
-            let is_late = |exit: &&Exit| cells.is_often_late(**exit, switches - family.installed);
-            let func = family.code[0].func;
-            let long: Vec<LoopAt> = family.watched.iter().filter(is_late).flat_map(|&exit| long_loop(func, &family.body, exit)).collect();
-            if long.is_empty() {
-                return None;
-            }
-            self.long.extend(long);
-            family.watched.clear();
-            Some((func, family.entered, family.body.clone()))
+            let switches = self.switches - family.installed;
+            let is_late = |exit: &Exit| cells.is_often_late(*exit, switches);
+            family.watched.iter().any(is_late).then(|| Late {
+                func: family.code[0].func,
+                entered: family.entered,
+                body: family.body.clone(),
+                exits: std::mem::take(&mut family.watched).into_iter().filter(is_late).collect(),
+            })
         })
     }
 
@@ -191,8 +197,9 @@ pub struct Renewed {
 impl Engine {
     /// The same body, with exits where it has a use for some, and the options say so.
     pub(super) fn leavable(&self, func: FuncId, body: &Function) -> Leavable {
-        let versions = self.versions();
-        let is_long = |at: LoopAt| self.options().exits == Exits::InAllLoops || versions.families.long.contains(&at);
+        // Threads that run are not to wait for this.
+        let long = self.versions().families.long.clone();
+        let is_long = |at: LoopAt| self.options().exits == Exits::InAllLoops || long.contains(&at);
         match with_exits(func, body, &is_long, &mut |count| self.exits().reserve(count)) {
             Some(WithExits { body, exits, watched }) => Leavable { body: Arc::new(body), exits, watched },
             None => Leavable { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() },
@@ -210,18 +217,25 @@ impl Engine {
         }
     }
 
-    /// Where threads are often late, installs code anew that can be left in one more of the loops around, to which running code goes over at the exits that it has. What cannot be compiled stays as it is.
-    pub fn leave_long_loops(&self) -> Vec<Renewed> {
-        let next = || self.versions().families.take_late(self.exits());
-        let renew = |(func, entered, body): (FuncId, Option<Block>, Arc<Function>)| {
-            let made = self.leavable(func, &body);
-            let version = match entered {
-                None => self.install_both(func, made),
-                Some(block) => self.install_osr_with_exits(func, block, made),
-            };
-            version.ok().map(|version| Renewed { entered, version })
+    /// Where threads are often late, installs code anew that can be left in one more of the loops around, to which running code goes over at the exits that it has. What cannot be compiled stays as it is. `None`: nobody is late.
+    pub fn leave_long_loops(&self) -> Option<Renewed> {
+        loop {
+            let late = self.versions().families.take_late(self.exits())?;
+            if let Ok(renewed) = self.renew(late) {
+                return Some(renewed);
+            }
+        }
+    }
+
+    fn renew(&self, Late { func, entered, body, exits }: Late) -> Result<Renewed, NativeError> {
+        let long: Vec<LoopAt> = exits.into_iter().flat_map(|exit| long_loop(func, &body, exit)).collect();
+        self.versions().families.long.extend(long);
+        let made = self.leavable(func, &body);
+        let version = match entered {
+            None => self.install_both(func, made)?,
+            Some(block) => self.install_osr_with_exits(func, block, made)?,
         };
-        std::iter::from_fn(next).filter_map(renew).collect()
+        Ok(Renewed { entered, version })
     }
 
     /// Code made of this body is installed, for this loop. If the body had exits before, what goes on for them is made anew, too; until it is, what there is does.

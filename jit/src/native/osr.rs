@@ -66,7 +66,8 @@ impl Engine {
     pub fn install_osr(&self, func: FuncId, block: Block, body: &Function, level: Level) -> Result<VersionInfo, NativeError> {
         assert_eq!(body.start, Start::Loop, "{} begins at a call", body.name);
         if self.makes_both(level) {
-            self.versions().families.long.extend(loop_at_block(func, &self.module().funcs[func], block));
+            let entered = loop_at_block(func, &self.module().funcs[func], block);
+            self.versions().families.long.extend(entered);
             return self.install_osr_with_exits(func, block, self.leavable(func, body));
         }
         self.install_for_loop(func, block, |engine| engine.compile_version(func, body, level, engine.profiling(level), MAX_FRAME))

@@ -347,8 +347,10 @@ impl Worker {
     /// Loops in which threads stay for long get exits of their own.
     fn make_exits(&mut self) {
         let engine = self.engine.inner();
-        let renewed = if self.has_room() { engine.leave_long_loops() } else { Vec::new() };
-        for Renewed { entered, version } in renewed {
+        while self.has_room()
+            && !self.shared.is_closed()
+            && let Some(Renewed { entered, version }) = engine.leave_long_loops()
+        {
             let entry = entered.map_or(Entry::Start, Entry::Loop);
             self.cold.installed(Job { func: version.func, entry }, version.entry);
         }
