@@ -89,8 +89,11 @@ pub enum Osr {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exits {
     Off,
-    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, and do so often.
-    InLongLoops(Duration),
+    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, and have done so this often.
+    InLongLoops {
+        patience: Duration,
+        stays: u64,
+    },
     /// In all loops in which calls are counted. For tests.
     InAllLoops,
 }

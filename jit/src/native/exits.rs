@@ -23,8 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often threads were late there; once it is an exit, it is wanted.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
-/// A loop is left where threads were late in it so often, and in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere.
-const OFTEN_LATE: u64 = 8;
+/// A loop is left where threads were late in it in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere.
 const LATE_PART: u64 = 20;
 
 fn offset(exit: Exit, word: usize) -> u64 {
@@ -74,9 +73,9 @@ impl ExitCells {
         self.word(exit, WANTED).is_some_and(|word| word.load(Ordering::Relaxed) != 0)
     }
 
-    fn is_often_late(&self, exit: Exit, switches: u64) -> bool {
+    fn is_often_late(&self, exit: Exit, often: u64, switches: u64) -> bool {
         let late = self.word(exit, WANTED).map_or(0, |word| word.load(Ordering::Relaxed));
-        late >= OFTEN_LATE && LATE_PART * late >= switches
+        late >= often && LATE_PART * late >= switches
     }
 
     /// A release store publishes, as with entry cells.
@@ -150,10 +149,10 @@ impl Families {
     }
 
     /// A family in which threads are often late at these exits; its loops are watched no more.
-    fn take_late(&mut self, cells: &ExitCells) -> Option<Late> {
+    fn take_late(&mut self, cells: &ExitCells, often: u64) -> Option<Late> {
         self.families.values_mut().find_map(|family| {
             let switches = self.switches - family.installed;
-            let is_late = |exit: &Exit| cells.is_often_late(*exit, switches);
+            let is_late = |exit: &Exit| cells.is_often_late(*exit, often, switches);
             family.watched.iter().any(is_late).then(|| Late {
                 func: family.code[0].func,
                 entered: family.entered,
@@ -208,7 +207,7 @@ impl Engine {
 
     /// A thread in code of the wrong kind has a look taken at a watched poll, in the call with this frame.
     pub(super) fn watched(&self, pc: u64, frame: u64, watch: &mut Watch) {
-        let Exits::InLongLoops(patience) = self.options().exits else { return };
+        let Exits::InLongLoops { patience, .. } = self.options().exits else { return };
         let site = self.tables().frame(pc).map(|frame| frame.site);
         if let Some(SiteKind::Watched(exit)) = site
             && watch.is_late(frame, patience)
@@ -219,8 +218,9 @@ impl Engine {
 
     /// Where threads are often late, installs code anew that can be left in one more of the loops around, to which running code goes over at the exits that it has. What cannot be compiled stays as it is. `None`: nobody is late.
     pub fn leave_long_loops(&self) -> Option<Renewed> {
+        let Exits::InLongLoops { stays, .. } = self.options().exits else { return None };
         loop {
-            let late = self.versions().families.take_late(self.exits())?;
+            let late = self.versions().families.take_late(self.exits(), stays)?;
             if let Ok(renewed) = self.renew(late) {
                 return Some(renewed);
             }

@@ -400,7 +400,7 @@ fn native(args: &RunArgs, runtime: &Runtime, ahead: &[FuncId], counting: Countin
             (None, TierArg::Adaptive) => Osr::Installed,
             _ => Osr::Off,
         },
-        exits: if counting == Counting::InWindows { Exits::InLongLoops(crate::runtime::tuning::EXIT_PATIENCE) } else { Exits::Off },
+        exits: if counting == Counting::InWindows { crate::runtime::tuning::EXITS } else { Exits::Off },
         // Whatever can stay in memory does, where collections find it.
         loop_registers: if args.gc_stress == 0 { defaults.loop_registers } else { 0 },
         listener: dump.map(|dump| Arc::new(dump) as Arc<dyn Listener>),
