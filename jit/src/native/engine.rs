@@ -12,7 +12,7 @@ use super::api::*;
 use super::cells::EntryCells;
 use super::cold::Calls;
 use super::compile::Compiler;
-use super::exits::{ExitCells, Families, Leavable};
+use super::exits::{ExitCells, Families};
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
 use super::region::CodeRegion;
@@ -25,6 +25,7 @@ use super::{disasm, stubs::Stub};
 use crate::context::ThreadContext;
 use crate::ir::*;
 use crate::layout::Layout;
+use crate::opt::exits::WithExits;
 use crate::trap::Thrown;
 use cranelift_codegen::ir::UserExternalName;
 use rustc_hash::FxHashMap;
@@ -376,7 +377,7 @@ impl Engine {
     }
 
     /// The same where optimized code is made in both kinds.
-    pub(super) fn install_both(&self, func: FuncId, made: Leavable) -> Result<VersionInfo, NativeError> {
+    pub(super) fn install_both(&self, func: FuncId, made: WithExits) -> Result<VersionInfo, NativeError> {
         let body = made.body.clone();
         let code @ [plain, counted] = self.compile_both(func, &body, ANY_FRAME)?;
         let versions = &mut *self.versions();

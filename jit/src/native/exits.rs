@@ -112,6 +112,7 @@ pub(super) struct Families {
     pub long: FxHashSet<LoopAt>,
 }
 
+/// Whose body is to be made anew, and the watched polls at which threads are often late.
 struct Late {
     func: FuncId,
     entered: Option<Block>,
@@ -119,17 +120,10 @@ struct Late {
     exits: Vec<Exit>,
 }
 
-/// What is compiled where optimized code is made in both kinds: a body, with exits where it has a use for some.
-pub(super) struct Leavable {
-    pub body: Arc<Function>,
-    exits: Vec<Exit>,
-    watched: Vec<Exit>,
-}
-
 impl Families {
     /// Code that was made of a body, which goes on for this loop. If the body had exits before, the code that there is of it stays in the family: from there running code comes to the new one.
-    pub fn add(&mut self, made: Leavable, entered: Option<Block>, mut code: Vec<VersionInfo>) {
-        let Leavable { body, exits: open, watched } = made;
+    pub fn add(&mut self, made: WithExits, entered: Option<Block>, mut code: Vec<VersionInfo>) {
+        let WithExits { body, exits: open, watched } = made;
         let Some(&first) = open.iter().chain(&watched).min() else { return };
         code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
         code.extend(self.families.remove(&first).into_iter().flat_map(|before| before.code));
@@ -195,14 +189,12 @@ pub struct Renewed {
 
 impl Engine {
     /// The same body, with exits where it has a use for some, and the options say so.
-    pub(super) fn leavable(&self, func: FuncId, body: &Function) -> Leavable {
+    pub(super) fn leavable(&self, func: FuncId, body: &Function) -> WithExits {
         // Threads that run are not to wait for this.
         let long = self.versions().families.long.clone();
         let is_long = |at: LoopAt| self.options().exits == Exits::InAllLoops || long.contains(&at);
-        match with_exits(func, body, &is_long, &mut |count| self.exits().reserve(count)) {
-            Some(WithExits { body, exits, watched }) => Leavable { body: Arc::new(body), exits, watched },
-            None => Leavable { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() },
-        }
+        let made = with_exits(func, body, &is_long, &mut |count| self.exits().reserve(count));
+        made.unwrap_or_else(|| WithExits { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() })
     }
 
     /// A thread in code of the wrong kind has a look taken at a watched poll, in the call with this frame.
@@ -239,7 +231,7 @@ impl Engine {
     }
 
     /// Code made of this body is installed, for this loop. If the body had exits before, what goes on for them is made anew, too; until it is, what there is does.
-    pub(super) fn add_family(&self, versions: &mut Versions, made: Leavable, entered: Option<Block>, code: &[VersionInfo]) {
+    pub(super) fn add_family(&self, versions: &mut Versions, made: WithExits, entered: Option<Block>, code: &[VersionInfo]) {
         let word = |exit: &Exit| self.exits().word(*exit, WANTED);
         made.watched.iter().filter_map(word).for_each(|late| late.store(0, Ordering::Relaxed));
         made.exits.iter().filter(|&&exit| self.has_exit_code(exit)).filter_map(word).for_each(|wanted| wanted.store(1, Ordering::Relaxed));

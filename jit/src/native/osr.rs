@@ -5,12 +5,11 @@
 
 use super::api::{Level, NativeError, Osr, Profiling, VersionInfo};
 use super::engine::Engine;
-use super::exits::Leavable;
 use super::region::Pages;
 use super::tables::SiteKind;
 use crate::context::ThreadContext;
 use crate::ir::{Block, FuncId, Function, Start};
-use crate::opt::exits::loop_at_block;
+use crate::opt::exits::{WithExits, loop_at_block};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -59,7 +58,7 @@ impl Engine {
         self.osr_cells().cell(func, block)
     }
 
-    /// Compiles what [`crate::opt::osr::enter_at`] has made for a loop, and lets running calls of the function go over into it at the loop's next slow poll. Code that was there for the loop before is retired.
+    /// Compiles what [`crate::opt::osr::enter_at`] has made for a loop, and lets running calls of the function go over into it at the loop's next slow poll. Code that was there for the loop before is retired, unless it is of the same family.
     ///
     /// # Errors
     /// As for [`Engine::compile`]; [`NativeError::Compile`] also where the frame is too large, or loops are not left.
@@ -74,7 +73,7 @@ impl Engine {
     }
 
     /// The same where optimized code is made in both kinds: of these one is enough here, from its exits the other one is come to.
-    pub(super) fn install_osr_with_exits(&self, func: FuncId, block: Block, made: Leavable) -> Result<VersionInfo, NativeError> {
+    pub(super) fn install_osr_with_exits(&self, func: FuncId, block: Block, made: WithExits) -> Result<VersionInfo, NativeError> {
         self.install_for_loop(func, block, |engine| {
             let version = engine.compile_version(func, &made.body, Level::Optimized, Profiling::Off, MAX_FRAME)?;
             engine.add_family(&mut engine.versions(), made, Some(block), &[version]);

@@ -1,7 +1,8 @@
 //! The hand-written assembly between Rust and compiled code: the way in, the ways out, and what they call.
 //!
 //! Compiled code reaches a stub by a direct call of a short jump in the code region ([`Thunks`]). Stubs that stand for rare events keep all registers (`PreserveAll`) and take no arguments, so that the call costs the code around it nothing:
-//! operands and result travel in `stub_args`. Every stub records frame pointer and return address first, so that whatever runs can walk the stack; afterwards, if an error is pending, it does not return but unwinds.
+//! operands and result travel in `stub_args`. Every stub that comes to Rust records frame pointer and return address first, so that whatever runs can walk the stack; afterwards, if an error is pending, it does not return but unwinds.
+//! They are one file, since all of them stand on the same frames and registers, and the jumps to them on their order.
 //!
 //! Registers: r15 is the thread's context throughout. Rust's functions keep rbx, rbp, r12–r15. Stack alignment at each stub's entry: 8 modulo 16.
 
@@ -305,7 +306,7 @@ unsafe extern "C" fn stub_call() {
     )
 }
 
-/// Adds one to the rounds in loops of the wrong kind. Here, not in the loop's own code: what is computed there, however rarely, takes registers from the loop (`event_simulation` was slower by 4 %).
+/// Adds one to the rounds in loops of the wrong kind. Here, not in the loop's own code: what is computed there, however rarely, takes registers from the loop (as in `event_simulation`).
 #[unsafe(naked)]
 unsafe extern "C" fn stub_watch() {
     naked_asm!(

@@ -13,6 +13,7 @@ use crate::ir::dominators::Dominators;
 use crate::ir::polls::{LoopPoll, loop_polls};
 use crate::ir::*;
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 /// A loop in the source: a function, and the position of a poll.
 pub type LoopAt = (FuncId, Loc);
@@ -20,10 +21,10 @@ pub type LoopAt = (FuncId, Loc);
 /// Whether one is long, inlined or not.
 pub type IsLong<'a> = &'a dyn Fn(LoopAt) -> bool;
 
-/// A body with exits.
+/// A body, with exits where it has a use for some.
 #[derive(Clone, Debug)]
 pub struct WithExits {
-    pub body: Function,
+    pub body: Arc<Function>,
     /// Of loops that are left.
     pub exits: Vec<Exit>,
     /// Of loops that would be left at them.
@@ -39,16 +40,17 @@ pub fn with_exits(own: FuncId, func: &Function, is_long: IsLong<'_>, reserve: &m
         Some(old) => old,
         None => (reserve(nests.polls.len())?.as_u32()..).map(Exit::from_u32).take(nests.polls.len()).collect(),
     };
-    let mut made = WithExits { body: func.clone(), exits: Vec::new(), watched: Vec::new() };
+    let mut body = func.clone();
+    let (mut open, mut watched) = (Vec::new(), Vec::new());
     for (exit, (id, poll)) in exits.into_iter().zip(nests.polls) {
         if let Op::ExitPoll { live, .. } = &func.insts[poll.inst].op {
             assert_eq!(live.as_slice(), poll.live, "what is handed over");
         }
         let op = if left.contains(&id) { Op::ExitPoll { exit, live: poll.live.into() } } else { Op::WatchedPoll { exit } };
-        if left.contains(&id) { &mut made.exits } else { &mut made.watched }.push(exit);
-        made.body.insts[poll.inst].op = op;
+        if left.contains(&id) { &mut open } else { &mut watched }.push(exit);
+        body.insts[poll.inst].op = op;
     }
-    Some(made)
+    Some(WithExits { body: Arc::new(body), exits: open, watched })
 }
 
 /// Where threads stay for long at this watched poll of a body: of the loops around it that are not left, itself included, the outermost is long.
