@@ -66,8 +66,8 @@ knobs! {
 
     /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
-    /// Calls a second whose counting costs as much as windows may.
-    WINDOW_CALLS: f64 = 4e6, "window-calls", "calls/s", "ours: 0.16 percent of the time, and what windows take besides is as much again";
+    /// What windows may take of the time, for a profile that is as sure as it is to be.
+    WINDOW_PART: f64 = 0.0014, "window-part", "share of the time", "ours: of programs whose windows take what window-cold says";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; what ends them is late by 15 to 40 us more";
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
@@ -103,9 +103,9 @@ knobs! {
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
     /// What counting a call takes, in optimized code for one that was inlined, too.
-    COUNT_COST: f64 = 0.35, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
+    COUNT_COST: f64 = 0.1, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
-    WINDOW_WARMUP: f64 = 6e3, "window-warmup", "ns", "ours: found with count-cost; programs that run much code lose more (recursive_descent: some 30 us)";
+    WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; programs that run much code lose more (recursive_descent: some 30 us)";
     /// How far windows are off besides, all numbers of calls alike.
     WINDOW_SCALE: f64 = 0.05, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (bytecode_interpreter and splay: 3 to 8 percent too few); with it two of 34 runs were off by more than two errors";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.

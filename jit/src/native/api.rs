@@ -89,10 +89,10 @@ pub enum Osr {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exits {
     Off,
-    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, and have done so this often.
+    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, as so many looks have found: one each time the rounds have doubled.
     InLongLoops {
         patience: Duration,
-        stays: u64,
+        looks: u64,
     },
     /// In all loops in which calls are counted. For tests.
     InAllLoops,

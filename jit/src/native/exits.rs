@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often threads were late there; once it is an exit, it is wanted.
+/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often looks have found threads late there; once it is an exit, it is wanted.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
-/// A loop is left where threads were late in it in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere.
-const LATE_PART: u64 = 20;
+/// A loop is left where looks have found threads late in it in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere. Who stays in it for a whole window is found four or five times.
+const LATE_PART: u64 = 50;
 
 fn offset(exit: Exit, word: usize) -> u64 {
     8 * (WORDS * exit.as_u32() as usize + word) as u64
@@ -210,9 +210,9 @@ impl Engine {
 
     /// Where threads are often late, installs code anew that can be left in one more of the loops around, to which running code goes over at the exits that it has. What cannot be compiled stays as it is. `None`: nobody is late.
     pub fn leave_long_loops(&self) -> Option<Renewed> {
-        let Exits::InLongLoops { stays, .. } = self.options().exits else { return None };
+        let Exits::InLongLoops { looks, .. } = self.options().exits else { return None };
         loop {
-            let late = self.versions().families.take_late(self.exits(), stays)?;
+            let late = self.versions().families.take_late(self.exits(), looks)?;
             if let Ok(renewed) = self.renew(late) {
                 return Some(renewed);
             }

@@ -151,7 +151,7 @@ fn who_is_late_finds_more_exits() {
         [false, true].map(|code| [(false, true, code), (false, false, code), (true, true, code), (true, false, code)]).concat()
     {
         on_stack(4 << 20, || {
-            let program = program_with(&rounds(3), stress, Exits::InLongLoops { patience: Duration::ZERO, stays: 8 });
+            let program = program_with(&rounds(3), stress, Exits::InLongLoops { patience: Duration::ZERO, looks: 8 });
             let (engine, run) = (&program.engine, program.func("run"));
             engine.count_calls(!counts);
             engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();

@@ -324,7 +324,7 @@ fn start(runtime: &Arc<Runtime>, tier: Tier, gc_stress: u32) -> Result<Started, 
     let inline_alloc = gc_stress == 0 || level == Level::Optimized;
     let profile_optimized = !matches!(tier, Tier::Guided(_));
     // Who is in code of the wrong kind is late at once.
-    let exits = if matches!(tier, Tier::Windowed(_)) { Exits::InLongLoops { patience: Duration::ZERO, stays: 1 } } else { Exits::Off };
+    let exits = if matches!(tier, Tier::Windowed(_)) { Exits::InLongLoops { patience: Duration::ZERO, looks: 1 } } else { Exits::Off };
     let defaults = jit::native::Options::default();
     // Whatever can stay in memory does.
     let loop_registers = if gc_stress == 0 { defaults.loop_registers } else { 0 };

@@ -128,6 +128,6 @@ pub const LEAVING: u32 = 10_000;
 /// The same when a window has ended in which calls were counted by code that is not optimized: there are many windows, and in loops that call little the next poll is near.
 pub const LEAVING_WINDOW: u32 = 200;
 /// A thread that stays for so long in a loop of code that counts calls, or does not, where the other is to run, is late: a thirtieth of a window, and a hundred times what is stored before a loop that is left. One that was taken off its processor may be
-/// late anywhere, but not eight times.
+/// found late anywhere, but not eight times; a loop in which two windows pass is, and one that is as long in only one of a hundred windows distorts the profile by as much (`deltablue`).
 #[cfg(feature = "native")]
-pub const EXITS: jit::native::Exits = jit::native::Exits::InLongLoops { patience: Duration::from_micros(2), stays: 8 };
+pub const EXITS: jit::native::Exits = jit::native::Exits::InLongLoops { patience: Duration::from_micros(2), looks: 8 };

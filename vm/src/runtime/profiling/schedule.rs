@@ -92,11 +92,11 @@ impl Schedule {
         self.most > tuning::WINDOW_EXACT
     }
 
-    /// From one window to the next, in nanoseconds: so long that what they take is as large a part of the time as counting as many calls as may be counted, but for what a profile is worth that is more or less sure.
+    /// From one window to the next, in nanoseconds: so long that they take the part of the time that they may, but for what a profile is worth that is more or less sure.
     fn gap(&self) -> u64 {
-        let counting = tuning::WINDOW_LENGTH as f64 * (self.pace / tuning::WINDOW_CALLS - 1.0).max(0.0);
-        let besides = tuning::WINDOW_COLD / (tuning::COUNT_COST * tuning::WINDOW_CALLS) * 1e9;
-        ((counting + besides) / self.windows().worth()).min(tuning::WINDOW_GAP as f64) as u64
+        let calls = self.pace * tuning::WINDOW_LENGTH as f64 / 1e9;
+        let taken = tuning::WINDOW_COLD + tuning::COUNT_COST * calls;
+        (taken / (tuning::WINDOW_PART * self.windows().worth())).min(tuning::WINDOW_GAP as f64) as u64
     }
 
     /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.

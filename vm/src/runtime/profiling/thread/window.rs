@@ -158,8 +158,9 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let windows = self.profiler.windows().expect("it was one of them");
-        // Who was off the processor during a slow path seems to have been there for longer than it took, but each call has taken a nanosecond.
-        let now = now.max(window.began + self.profiler.rate().cycles(Duration::from_nanos(calls - window.counted)));
+        // Who was off the processor during a slow path seems to have been there for longer than it took, but each call was counted at least.
+        let counting = tuning::COUNT_COST * (calls - window.counted) as f64;
+        let now = now.max(window.began + self.profiler.rate().cycles(Duration::from_nanos(counting as u64)));
         let recorded = std::mem::take(&mut self.recorded);
         let counted = Counted {
             length: self.nanos(window.began, now),
@@ -268,6 +269,7 @@ mod tests {
     use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
     use profiler::program::Program;
+    use profiler::tuning;
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
@@ -323,7 +325,25 @@ mod tests {
         // SAFETY: as above.
         unsafe { profile.tick(&raw mut ctx, 1) };
         let last = profile.last_window.expect("it was closed");
-        assert!(last.nanos >= 0.99 * CALLS as f64 && last.calls <= 2.0 * CALLS as f64, "{} ns, {} calls", last.nanos, last.calls);
+        let least = 0.99 * tuning::COUNT_COST * CALLS as f64;
+        assert!(last.nanos >= least && last.calls <= 2.0 * CALLS as f64, "{} ns, {} calls", last.nanos, last.calls);
+    }
+
+    /// Several calls a nanosecond, as of loops in which they are inlined.
+    #[test]
+    fn a_window_is_as_long_as_it_was_however_many_calls_there_are() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        work(2);
+        ctx.calls_left -= 8_000_000;
+        profiler.windows().expect("there are windows").set_open(false);
+        // SAFETY: as above.
+        unsafe { profile.tick(&raw mut ctx, 1) };
+        let nanos = profile.last_window.expect("it was closed").nanos;
+        assert!((1.5e6..6e6).contains(&nanos), "{nanos} ns");
     }
 
     /// A thread that calls in the first of three windows, which stand for more than themselves.
