@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A packet that the compiler waits for is handed over with so many samples (CC-Map, Profiling Algorithm: about 10). To wake the organizer takes tens of microseconds of the program's time.
+/// A packet that the compiler waits for is handed over with so many samples (CC-Map, Profiling Algorithm: about 10).
 const SAMPLES: usize = 10;
 /// Any other with so many bytes.
 const BYTES: usize = 64 << 10;
@@ -97,11 +97,20 @@ impl Profiler {
         }
         let Err(refused) = self.queue.try_send(full) else {
             self.marks.sent();
+            // Where there are windows their end does, on the timer's thread.
+            if self.windows().is_none() {
+                self.queue.wake();
+            }
             return 0;
         };
         let lost = refused.len() as u64;
         *packet = refused.reuse(packet.thread).begun(self.marks.now());
         lost
+    }
+
+    /// What was handed over is looked at now.
+    pub(super) fn wake_organizer(&self) {
+        self.queue.wake();
     }
 
     /// The program is stopped, and code is about to be freed for the time with this number: all that was recorded before the stop with the number that this gives has been decoded. `held`: as of [`Marks::stop`](super::marks::Marks::stop).

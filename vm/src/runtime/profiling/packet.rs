@@ -196,8 +196,12 @@ impl Packet {
 
 fn take<T: Copy>(records: &mut Vec<T>, more: usize) {
     const PAGE: usize = 4096;
+    // Of memory that a packet has kept, pages have been met.
+    if records.capacity() - records.len() >= more {
+        return;
+    }
     records.reserve(more);
-    let free = records.spare_capacity_mut().iter_mut().take(more);
+    let free = records.spare_capacity_mut().iter_mut();
     free.step_by(PAGE / size_of::<T>()).for_each(|record| *record = MaybeUninit::zeroed());
 }
 

@@ -1,9 +1,10 @@
 //! The way of packets from threads to the organizer, and of empty ones back.
 //!
-//! Invariants: sending never waits unless it is asked to; packets under way and kept take bounded memory, however deep the stacks in them are.
+//! Who sends a packet says whether the organizer is to be woken: that takes tens of microseconds of a thread's time.
+//! Invariants: sending never waits unless it is asked to; packets under way and kept take bounded memory, however deep the stacks in them are; whoever waits for the organizer has woken it.
 
 use super::packet::Packet;
-use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam::channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use profiler::ids::ThreadId;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -12,6 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 const CAPACITY: usize = 1024;
 /// Bytes under way at most, or one packet: 40 walks of stacks of 100,000 frames, or 40 threads' records of exhaustive profiling.
 const BYTES: usize = 64 << 20;
+/// Bytes under way with which the organizer is woken in any case.
+const MANY: usize = 4 << 20;
 /// Packets kept to be used again, and how large they are at most: two for each of 64 threads, records of exhaustive profiling included.
 const KEPT: usize = 128;
 const KEPT_BYTES: usize = 2 << 20;
@@ -29,6 +32,9 @@ pub struct Queue {
     receiver: Receiver<Message>,
     empty_sender: Sender<Packet>,
     empty_receiver: Receiver<Packet>,
+    /// Holds something if the organizer is to look for messages.
+    ring: Sender<()>,
+    rung: Receiver<()>,
     /// Bytes of packets under way.
     used: Mutex<usize>,
     /// They have become fewer.
@@ -41,7 +47,10 @@ impl Queue {
     pub fn new() -> Queue {
         let (sender, receiver) = bounded(CAPACITY);
         let (empty_sender, empty_receiver) = bounded(KEPT);
+        let (ring, rung) = bounded(1);
         Queue {
+            ring,
+            rung,
             sender,
             receiver,
             empty_sender,
@@ -57,23 +66,34 @@ impl Queue {
         self.empty_receiver.try_recv().map_or_else(|_| Packet::new(thread), |packet| packet.reuse(thread))
     }
 
-    /// Gives the packet back if there is no room.
+    /// Gives the packet back if there is no room. Leaves it to others to wake the organizer, unless much is under way.
     pub fn try_send(&self, packet: Packet) -> Result<(), Packet> {
         let bytes = packet.bytes();
-        {
+        let under_way = {
             let mut used = self.used();
             if !has_room(*used, bytes) {
                 return Err(packet);
             }
             *used += bytes;
+            *used
+        };
+        let sent = self.sender.try_send(Message::Samples(packet));
+        if under_way >= MANY || sent.is_err() {
+            self.wake();
         }
-        match self.sender.try_send(Message::Samples(packet)) {
+        match sent {
             Err(TrySendError::Full(Message::Samples(packet)) | TrySendError::Disconnected(Message::Samples(packet))) => {
                 self.free(bytes);
                 Err(packet)
             }
             _ => Ok(()),
         }
+    }
+
+    /// The organizer looks for messages.
+    pub fn wake(&self) {
+        // If there is no room, it will look in any case.
+        let _ = self.ring.try_send(());
     }
 
     /// Waits for room.
@@ -87,12 +107,15 @@ impl Queue {
     /// Says so if there is room: it only lets the organizer forget something.
     pub fn thread_ended(&self, thread: ThreadId) {
         let _ = self.sender.try_send(Message::Ended(thread));
+        self.wake();
     }
 
     /// Waits until the message has a place.
     pub fn tell(&self, message: Message) {
-        // There is always a receiver: the queue's own.
+        // There is always a receiver: the queue's own. If there is no room, it makes some.
+        self.wake();
         let _ = self.sender.send(message);
+        self.wake();
     }
 
     /// The next message that is received is the end, whatever is under way. Does not wait.
@@ -100,11 +123,19 @@ impl Queue {
         self.is_abandoned.store(true, Relaxed);
         // For who waits for a message; if there is no room there are some.
         let _ = self.sender.try_send(Message::Finish);
+        self.wake();
     }
 
     /// Waits for a message.
     pub fn receive(&self) -> Message {
-        let message = self.receiver.recv().unwrap_or(Message::Finish);
+        let message = loop {
+            match self.receiver.try_recv() {
+                Ok(message) => break message,
+                Err(TryRecvError::Disconnected) => break Message::Finish,
+                // What was sent before this fails is there when it has been woken.
+                Err(TryRecvError::Empty) => _ = self.rung.recv(),
+            }
+        };
         if self.is_abandoned.load(Relaxed) {
             return Message::Finish;
         }

@@ -197,9 +197,15 @@ impl Ticks for Schedule {
     }
 
     fn after(&mut self) {
-        if !self.windows().is_open() {
+        let windows = self.windows();
+        let is_brief = !windows.gap().is_none();
+        if !windows.is_open() {
             self.engine.count_calls(false);
+        } else if is_brief {
+            return;
         }
+        // Threads hand over when windows begin; the organizer would keep the timer from ending them.
+        self.profiler.wake_organizer();
     }
 }
 
