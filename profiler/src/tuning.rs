@@ -75,7 +75,7 @@ knobs! {
     /// How many times as often they come at least.
     WINDOW_LEAST: f64 = 0.2, "window-least", "times", "ours: a program that changes is still followed, within some tenths of a second; what a window costs may be felt for as long";
     /// How many times as often they come at most.
-    WINDOW_MOST: f64 = 1.4, "window-most", "times", "ours: before anything is known, and while a profile is far off";
+    WINDOW_MOST: f64 = 2.0, "window-most", "times", "ours: before anything is known, and while a profile is far off";
     /// Longest time between windows.
     WINDOW_GAP: u64 = 100_000_000, "window-gap", "ns", "ours: fifty windows in five seconds";
     /// Length of a window of a program whose calls are all counted.

@@ -183,8 +183,9 @@ impl Dcg {
         let errors: f64 = dcg.seen().map(|(_, sums)| sums.estimate(&dcg.total, &dcg.closed_ticks).share_error).sum();
         // What some edges have too much others have too little of, and a normal error is sqrt(2/π) of its deviation in the mean.
         let now = errors / std::f64::consts::TAU.sqrt();
+        // Of two phases with half of the calls each, shares are off by a quarter of what the number of calls of one is.
         let total = dcg.total.estimate(&dcg.total, &dcg.closed_ticks);
-        now.max(share(total.standard_error, total.weight) / 2.0)
+        now.max(share(total.standard_error, total.weight) / 4.0)
     }
 
     /// The total, open ticks included.

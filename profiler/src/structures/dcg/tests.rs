@@ -160,8 +160,8 @@ fn doubt_is_what_overlap_lacks() {
     let mut graph = Dcg::new();
     (0..8).for_each(|number| graph.add(&tick(number, if number % 2 == 0 { 1.0 } else { 3.0 }, "a")));
     let total = graph.total_estimate();
-    assert_eq!(graph.doubt(), total.standard_error / total.weight / 2.0);
-    assert!(graph.doubt() > 0.05);
+    assert_eq!(graph.doubt(), total.standard_error / total.weight / 4.0);
+    assert!(graph.doubt() > 0.04);
 }
 
 /// Windows that stand for very different times, in which a program calls at a pace that is drawn anew for each: the sum's error is that of the paces alone, since the times are known.
