@@ -346,7 +346,7 @@ mod tests {
     fn a_profile_that_is_sure_is_worth_less() {
         let windows = Windows::new(1, None);
         assert_eq!(windows.worth(), tuning::WINDOW_MOST, "nothing is known when a program begins");
-        let mut worth = |doubt| {
+        let worth = |doubt| {
             windows.set_doubt(doubt * tuning::WINDOW_DOUBT);
             windows.worth()
         };
