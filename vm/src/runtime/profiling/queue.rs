@@ -203,6 +203,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_sent_before_the_organizer_is_woken_is_received() {
+        let queue = Queue::new();
+        let received = thread::scope(|scope| {
+            let receiver = scope.spawn(|| [(); 4].map(|()| queue.receive()));
+            assert!(queue.try_send(Packet::new(ThreadId::from_u32(0))).is_ok());
+            assert!(queue.try_send(Packet::new(ThreadId::from_u32(1))).is_ok());
+            queue.wake();
+            queue.thread_ended(ThreadId::from_u32(0));
+            queue.tell(Message::Finish);
+            receiver.join().expect("it only receives")
+        });
+        assert!(matches!(received, [Message::Samples(_), Message::Samples(_), Message::Ended(_), Message::Finish]));
+    }
+
+    #[test]
     fn what_is_abandoned_is_not_received() {
         let queue = Queue::new();
         while queue.try_send(Packet::new(ThreadId::from_u32(0))).is_ok() {}

@@ -1,6 +1,6 @@
 //! When windows are open: on the timer's thread, which calls at the times that [`Schedule`] asks for.
 //!
-//! In: how many calls a second threads have made in windows, what a profile that is so sure is worth. Out: [`Windows`] open and closed, code that counts calls in use or not, and what threads have to know of the time between windows ([`Gap`]).
+//! In: how many calls a second threads have made in windows, what a profile that is so sure is worth. Out: [`Windows`] open and closed, code that counts calls in use or not, and what threads have to know of the time between windows ([`Gap`]), the organizer woken where it disturbs none.
 //!
 //! Invariant: a window is open for at least as long as its [`Gap`] says, if no rest begins in it.
 
