@@ -67,11 +67,11 @@ knobs! {
     /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
     /// What windows may take of the time, for a profile that is as sure as it is to be.
-    WINDOW_PART: f64 = 0.001, "window-part", "share of the time", "ours: of programs whose windows take what window-cold says; with 0.0007 call graphs overlap by 0.3 percent less";
+    WINDOW_PART: f64 = 0.001, "window-part", "share of the time", "ours: of programs whose windows take what window-cold says; with 0.0007 call graphs overlapped by 0.3 percent less in one run of each program";
     /// Length of a window in which calls are counted.
     WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; what ends them is late by 15 to 40 us more";
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
-    WINDOW_DOUBT: f64 = 0.012, "window-doubt", "1 less the degree of overlap", "ours: half of what the call graph may lack";
+    WINDOW_DOUBT: f64 = 0.012, "window-doubt", "1 less the degree of overlap", "ours: somewhat more than half of what the call graph may lack; with 0.01 and window-most higher, too, overlaps differed by less than they do from run to run";
     /// How many times as often they come at least.
     WINDOW_LEAST: f64 = 0.2, "window-least", "times", "ours: a program that changes is still followed, within some tenths of a second; what a window costs may be felt for as long";
     /// How many times as often they come at most.
