@@ -95,6 +95,8 @@ pub struct Ended {
 pub struct EndedWindow {
     /// Calls that were counted and for which no burst stands: their weight would be that of the next window.
     pub left: u64,
+    /// Its bursts came equally often throughout.
+    pub is_even: bool,
     /// What to wait for now.
     pub next: Wake,
 }
@@ -251,7 +253,7 @@ impl Sampler {
         self.counted_share = 1.0 / stands_for;
         match &mut self.machine {
             Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, burst, &mut self.common.random),
-            _ => EndedWindow { left: 0, next: Wake::Tick },
+            _ => EndedWindow { left: 0, is_even: true, next: Wake::Tick },
         }
     }
 

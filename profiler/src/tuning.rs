@@ -86,6 +86,8 @@ knobs! {
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: about ten bursts in a window of a program that does little but call";
     /// Bursts in a window where that makes them closer.
     WINDOW_BURSTS: u64 = 3, "window-bursts", "bursts", "ours: in windows with few calls so many bursts are still much fewer than windows cost";
+    /// Bursts in a brief window after which they come half as often, and again after as many more.
+    WINDOW_MANY: u64 = 12, "window-many", "bursts", "ours: few windows have more but where a program begins to call much more; of those of bytecode_interpreter up to 43,000 calls were recorded";
     /// Calls in one of these bursts at least.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Calls in the longest of these bursts.
@@ -106,6 +108,8 @@ knobs! {
     COUNT_COST: f64 = 0.1, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
     WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; programs that run much code lose more (recursive_descent: some 30 us)";
+    /// What a thread loses of its own time where it is taken off its processor in a window, and comes back.
+    PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack that others kept the thread from a processor for 10 to 100 us, two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
     /// How far windows are off besides, all numbers of calls alike.
     WINDOW_SCALE: f64 = 0.05, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (bytecode_interpreter and splay: 3 to 8 percent too few); with it two of 34 runs were off by more than two errors";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.

@@ -246,7 +246,7 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
     };
     for name in ["compute", "tick"] {
         let (found, exact) = (share(&found, name), share(&exact, name));
-        // Where one of them ends, a window may stand for much, and on a busy machine threads see little of windows but their beginnings: this is not about precision.
-        assert!((found / exact).ln().abs() < 1.1, "{name}: {found} of all calls instead of {exact}");
+        // Where one of them ends, a window may stand for much: this is not about precision.
+        assert!((found / exact).ln().abs() < 0.7, "{name}: {found} of all calls instead of {exact}");
     }
 }

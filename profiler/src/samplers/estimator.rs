@@ -44,13 +44,15 @@ pub(super) struct Counted {
     /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
     rest: Rest,
+    /// In the present window: `None` where it is not brief.
+    bursts: Option<u64>,
     /// Calls that the last stack walk must be spread over.
     price: u64,
 }
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, price: 0 }
+        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, bursts: None, price: 0 }
     }
 
     /// See [`Sampler::use_windows`](super::Sampler::use_windows).
@@ -90,7 +92,17 @@ impl Counted {
     pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
         // One that saw nothing leaves its calls to the next.
         let weight = if calls == 0 { 0.0 } else { share(self.stands_for(at), calls) };
+        self.thin_out();
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
+    }
+
+    /// A brief window that calls much more than the one before would be made of bursts: each time that it has had many, they come half as often.
+    fn thin_out(&mut self) {
+        let Some(bursts) = &mut self.bursts else { return };
+        *bursts += 1;
+        if *bursts % tuning::WINDOW_MANY == 0 {
+            self.mean = (2 * self.mean).min(self.asked.max(self.mean));
+        }
     }
 
     /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
@@ -107,6 +119,7 @@ impl Counted {
         let mean = if brief { mean.min(self.asked) } else { mean.max(self.asked) };
         self.burst = (u64::from(burst).min(mean / 2) as u32).max(self.asked_burst);
         self.mean = mean.max(2 * u64::from(self.burst));
+        let is_even = self.bursts.take().is_none_or(|bursts| bursts < tuning::WINDOW_MANY);
         let mut left = 0;
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
@@ -117,12 +130,13 @@ impl Counted {
                 self.due = at.calls + 1 + random.below(most);
             }
         }
-        EndedWindow { left, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
+        EndedWindow { left, is_even, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
     }
 
     /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
     pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
+        self.bursts = Some(0);
         let most = self.mean.max(self.price);
         if self.ended.is_some() && self.due > at.calls + most {
             self.due = at.calls + 1 + random.below(most);
@@ -132,6 +146,7 @@ impl Counted {
 
     /// Calls that were counted and are told of by no window, nor by the next burst.
     pub(super) fn forget(&mut self, at: Moment) {
+        self.bursts = None;
         if let Some(ended) = &mut self.ended {
             *ended = at.calls.max(*ended);
         }
@@ -330,6 +345,29 @@ mod tests {
     }
 
     #[test]
+    fn a_brief_window_that_calls_much_more_than_the_last_is_not_made_of_bursts() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 8);
+        counted.end_burst(at(0), 8, &mut common);
+        assert!(counted.end_window(at(8), 30, true, 8, &mut common.random).is_even);
+        let wake = counted.begin_brief_window(at(8), &mut common.random);
+        let Wake::After(first) = wake else { panic!("bursts come after calls") };
+        let (mut now, mut bursts, mut told) = (8 + first, 0, 0.0);
+        while now < 100_000 {
+            now += 8;
+            let ended = counted.end_burst(at(now), 8, &mut common);
+            (told, bursts) = (told + 8.0 * ended.weight, bursts + 1);
+            now += waited(ended.next);
+        }
+        assert!((100..250).contains(&bursts), "a hundred of the usual distance, and some before: {bursts}");
+        let ended = counted.end_window(at(now), now - 8, true, 8, &mut common.random);
+        assert!(!ended.is_even);
+        assert_eq!((told + ended.left as f64).round(), now as f64 - 8.0);
+        counted.begin_brief_window(at(now), &mut common.random);
+        assert!(counted.end_window(at(now), 30_000, true, 8, &mut common.random).is_even, "it had few");
+    }
+
+    #[test]
     fn a_brief_window_has_bursts_whatever_the_one_before_was_like() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
@@ -429,11 +467,11 @@ mod tests {
         let first = 60 + waited(counted.start(at(60), &mut common));
         assert_eq!(
             counted.end_window(at(50), 300, true, 8, &mut common.random),
-            EndedWindow { left: 0, next: Wake::After(first - 50) },
+            EndedWindow { left: 0, is_even: true, next: Wake::After(first - 50) },
             "no burst yet"
         );
         assert_eq!(counted.end_burst(at(58), 8, &mut common).weight, 1000.0 / 8.0, "as it was placed");
-        let EndedWindow { left: 12, next: Wake::After(next) } = counted.end_window(at(70), 300, true, 8, &mut common.random) else {
+        let EndedWindow { left: 12, next: Wake::After(next), .. } = counted.end_window(at(70), 300, true, 8, &mut common.random) else {
             panic!("12 are left")
         };
         assert!((1..=100).contains(&next), "the next one comes as soon as in any other window: {next}");

@@ -85,6 +85,16 @@ pub fn thread_time() -> Duration {
     read(libc::CLOCK_THREAD_CPUTIME_ID).expect("a clock of every Linux")
 }
 
+/// How often the current thread has been taken off its processor for others.
+#[cfg(all(feature = "native", target_os = "linux"))]
+pub fn preemptions() -> u64 {
+    // SAFETY: `rusage` is plain data for which all zeros is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: it is ours to be written to. Where nothing is told it stays as it is.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    u64::try_from(usage.ru_nivcsw).unwrap_or(0)
+}
+
 #[cfg(all(feature = "native", target_os = "linux"))]
 fn read(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

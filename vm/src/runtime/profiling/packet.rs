@@ -141,10 +141,10 @@ impl Packet {
         self.discard();
     }
 
-    /// All calls that were recorded in samples from this one on get the same weight, and stand for so many calls more together. Says whether there are any.
+    /// Calls that were recorded in samples from this one on stand for so many calls more together; where they were recorded equally often throughout they get the same weight. Says whether there are any.
     ///
     /// Weights from burst to burst depend on where in a window a burst lies: a program that does the same whenever a window begins would show it.
-    pub fn even_out(&mut self, from: usize, more: f64) -> bool {
+    pub fn share_out(&mut self, from: usize, more: f64, is_even: bool) -> bool {
         let mut before = from.checked_sub(1).map_or(0, |before| self.samples[before].calls_end);
         let (mut total, mut recorded) = (more, 0.0);
         for sample in &self.samples[from..] {
@@ -153,10 +153,16 @@ impl Packet {
             (total, recorded) = (total + sample.weight * calls, recorded + calls);
             before = sample.calls_end;
         }
-        if recorded > 0.0 {
-            self.samples[from..].iter_mut().for_each(|sample| sample.weight = total / recorded);
+        if recorded == 0.0 {
+            return false;
         }
-        recorded > 0.0
+        let (told, samples) = (total - more, &mut self.samples[from..]);
+        if is_even || told <= 0.0 {
+            samples.iter_mut().for_each(|sample| sample.weight = total / recorded);
+        } else {
+            samples.iter_mut().for_each(|sample| sample.weight *= total / told);
+        }
+        true
     }
 
     /// The sample that was being made saw nothing.
@@ -222,15 +228,24 @@ mod tests {
     fn calls_of_a_window_weigh_the_same_and_stand_for_all_of_them() {
         let mut packet = Packet::new(ThreadId::from_u32(0));
         burst(&mut packet, Kind::Burst, 5, 7.0);
-        assert!(!packet.even_out(1, 100.0), "no sample");
+        assert!(!packet.share_out(1, 100.0, true), "no sample");
         packet.seal(Kind::Nothing, 0.0, 0);
-        assert!(!packet.even_out(1, 100.0), "no call");
+        assert!(!packet.share_out(1, 100.0, true), "no call");
         packet.forget(1);
         burst(&mut packet, Kind::Burst, 2, 10.0);
         burst(&mut packet, Kind::BurstFromTop, 3, 5.0);
         burst(&mut packet, Kind::Top, 0, 60.0);
-        assert!(packet.even_out(1, 40.0));
+        assert!(packet.share_out(1, 40.0, true));
         assert_eq!(weights(&packet), [7.0, 20.0, 20.0, 20.0], "140 calls, seven of which were recorded");
+    }
+
+    #[test]
+    fn calls_that_were_recorded_more_rarely_weigh_more() {
+        let mut packet = Packet::new(ThreadId::from_u32(0));
+        burst(&mut packet, Kind::Burst, 2, 10.0);
+        burst(&mut packet, Kind::Burst, 2, 30.0);
+        assert!(packet.share_out(0, 20.0, false));
+        assert_eq!(weights(&packet), [12.5, 37.5], "a hundred calls");
     }
 
     #[test]

@@ -224,6 +224,8 @@ pub struct Counted {
     pub recorded: u64,
     /// Of the length, the time in which they were, by the time that passes.
     pub recording: u64,
+    /// How often the thread was taken off its processor in it.
+    pub preempted: u64,
 }
 
 impl Counted {
@@ -234,7 +236,8 @@ impl Counted {
 
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
-        let taken = tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took();
+        let preempted = tuning::PREEMPTION * self.preempted as f64;
+        let taken = tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
         // It takes time, but never all of it.
         taken.min(self.length as f64 / 2.0)
     }
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        let window = |length, calls| Counted { length, calls, recorded: 0, recording: 0 };
+        let window = |length, calls| Counted { length, calls, recorded: 0, recording: 0, preempted: 0 };
         assert_eq!(share(0, window(100, 50)), 1.0);
         // It was cold, and counting has taken some of it.
         let is = |window: Counted, slow: f64| (share(900_000, window) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9;
@@ -276,6 +279,7 @@ mod tests {
             "it was off the processor"
         );
         assert!(is(Counted { recorded: 1_000, ..recorded }, counted), "nothing to compare with");
+        assert!(is(Counted { preempted: 2, ..window(100_000, 1_000) }, counted + 2.0 * tuning::PREEMPTION));
         let half = window(100, 1_000_000);
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
@@ -378,7 +382,7 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::new(1, None);
-        let tell = |calls, length| windows.tell_pace(Counted { length, calls, recorded: 0, recording: 0 });
+        let tell = |calls, length| windows.tell_pace(Counted { length, calls, recorded: 0, recording: 0, preempted: 0 });
         tell(1000, 1_000_000);
         tell(5000, 1_000_000);
         tell(2000, 1_000_000);

@@ -5,6 +5,7 @@
 //!
 //! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
 
+use super::super::clock;
 use super::super::packet::Kind;
 use super::super::windows::{self, Before, Counted, First, Windows};
 use super::{Cells, NEVER, ThreadProfiler, WINDOW_TICKS};
@@ -24,6 +25,8 @@ pub(super) struct Window {
     before: Seen,
     /// Calls counted before.
     counted: u64,
+    /// [`clock::preemptions`] before.
+    preemptions: u64,
     /// Samples in the packet before.
     samples: usize,
 }
@@ -45,6 +48,8 @@ pub(super) struct EndedWindow {
     rested: u64,
     /// Samples in the packet before it began.
     samples: usize,
+    /// [`profiler::samplers::EndedWindow::is_even`].
+    is_even: bool,
     /// What it stands for: nanoseconds, and calls.
     nanos: f64,
     /// Nanoseconds of what comes behind it that are in that already.
@@ -92,7 +97,7 @@ impl ThreadProfiler {
             if is_open && windows::is_short(self.nanos(window.began, now)) {
                 return;
             }
-            self.end_window(window, now, cells);
+            self.end_window(window, now, clock::preemptions().saturating_sub(window.preemptions), cells);
         }
         if !is_open {
             return;
@@ -115,7 +120,8 @@ impl ThreadProfiler {
             self.wait(next, counted);
         }
         self.arm(counted, cells);
-        self.window = Some(Window { began: now, before, counted, samples: self.packet.len() });
+        let preemptions = clock::preemptions();
+        self.window = Some(Window { began: now, before, counted, preemptions, samples: self.packet.len() });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
@@ -143,13 +149,14 @@ impl ThreadProfiler {
         self.counters.calls += (last.calls * more) as u64;
         self.counters.time_told += nanos;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
-        if self.packet.even_out(last.samples, self.left) {
+        if self.packet.share_out(last.samples, self.left, last.is_even) {
             self.left = 0.0;
         }
         self.left += last.left * (1.0 + more);
     }
 
-    fn end_window(&mut self, window: Window, now: u64, cells: &Cells) {
+    /// The thread was taken off its processor so often meanwhile.
+    fn end_window(&mut self, window: Window, now: u64, preempted: u64, cells: &Cells) {
         let calls = self.calls(cells);
         self.recorded_until(self.profiler.cycles());
         if let Some(burst) = self.burst {
@@ -167,6 +174,7 @@ impl ThreadProfiler {
             calls: calls - window.counted,
             recording: self.nanos(0, recorded.cycles),
             recorded: recorded.calls,
+            preempted,
         };
         let before = match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
@@ -186,7 +194,8 @@ impl ThreadProfiler {
             // Without such windows a program that calls in some of its phases alone would look as if it always did. The compiler asks for shares, which that does not change.
             self.packet.seal(Kind::Nothing, 0.0, WINDOW_TICKS + self.counters.windows);
         }
-        let left = if self.packet.even_out(window.samples, ended.left as f64) { 0.0 } else { ended.left as f64 * stands_for };
+        let is_even = ended.is_even;
+        let left = if self.packet.share_out(window.samples, ended.left as f64, is_even) { 0.0 } else { ended.left as f64 * stands_for };
         self.packet.scale(window.samples, stands_for, nanos);
         self.window = None;
         self.counters.windows += 1;
@@ -197,7 +206,7 @@ impl ThreadProfiler {
         self.counters.calls_corrected += (calls * correction) as u64;
         let ahead = before.ahead;
         self.last_window =
-            Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left, unseen: None });
+            Some(EndedWindow { at: now, rested, samples: window.samples, is_even, nanos, ahead, calls, correction, left, unseen: None });
     }
 
     /// A window that was noticed when it was about to end. What it has seen would stand for a thousand times as much, or nothing for all.
@@ -209,8 +218,18 @@ impl ThreadProfiler {
         self.counters.calls_counted += counted.calls;
         let rested = self.profiler.windows().map_or(0, Windows::rested);
         let (samples, unseen) = (self.packet.len(), Some(before + counted.length));
-        self.last_window =
-            Some(EndedWindow { at: now, rested, samples, nanos: 1.0, ahead: 0, calls: 0.0, correction: 0.0, left: 0.0, unseen });
+        self.last_window = Some(EndedWindow {
+            at: now,
+            rested,
+            samples,
+            is_even: true,
+            nanos: 1.0,
+            ahead: 0,
+            calls: 0.0,
+            correction: 0.0,
+            left: 0.0,
+            unseen,
+        });
     }
 
     /// What came behind the last window that has seen something, up to now, is as what was before.
@@ -230,7 +249,8 @@ impl ThreadProfiler {
         let now = self.own_time();
         match (self.window, self.last_window) {
             (Some(window), _) => {
-                self.end_window(window, now, cells);
+                // Another thread may be here, which does not know.
+                self.end_window(window, now, 0, cells);
                 match self.last_window {
                     Some(EndedWindow { unseen: Some(unseen), .. }) => self.stand_for_unseen(unseen, now),
                     Some(last) => self.extend(last, 0),
