@@ -107,7 +107,7 @@ knobs! {
     /// What counting a call takes, in optimized code for one that was inlined, too.
     COUNT_COST: f64 = 0.1, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
-    WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; programs that run much code lose more (recursive_descent: some 30 us)";
+    WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; optimized code of recursive_descent loses twice as much, and takes 100 us until it runs as fast as before; baseline code loses 1 to 3 us";
     /// What a thread loses of its own time where it is taken off its processor in a window, and comes back.
     PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack that others kept the thread from a processor for 10 to 100 us, two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
     /// How far windows are off besides, all numbers of calls alike.
