@@ -86,8 +86,8 @@ knobs! {
     WINDOW_MEAN: u64 = 4_000, "window-mean", "calls", "ours: about ten bursts in a window of a program that does little but call";
     /// Bursts in a window where that makes them closer.
     WINDOW_BURSTS: u64 = 3, "window-bursts", "bursts", "ours: in windows with few calls so many bursts are still much fewer than windows cost";
-    /// Bursts in a brief window after which they come half as often, and again after as many more.
-    WINDOW_MANY: u64 = 12, "window-many", "bursts", "ours: few windows have more but where a program begins to call much more; of those of bytecode_interpreter up to 43,000 calls were recorded";
+    /// Bursts in a window after which they come half as often, and again after as many more, up to window-mean.
+    WINDOW_MANY: u64 = 12, "window-many", "bursts", "ours: few windows whose bursts are closer than window-mean have more, but where a program begins to call much more: half of the calls of dense phases behind sparse ones were recorded";
     /// Calls in one of these bursts at least.
     WINDOW_BURST: u32 = 32, "window-burst", "calls", "ours: recording a call takes a hundredth of what a burst takes besides";
     /// Calls in the longest of these bursts.
@@ -109,7 +109,7 @@ knobs! {
     /// What a window takes from the calls it could have counted: code that was not run just before it.
     WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; optimized code of recursive_descent loses twice as much, and takes 100 us until it runs as fast as before; baseline code loses 1 to 3 us";
     /// What a thread loses of its own time where it is taken off its processor in a window, and comes back.
-    PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack that others kept the thread from a processor for 10 to 100 us, two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
+    PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack in which others kept the thread from a processor for 10 to 100 us, with two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
     /// How far windows are off besides, all numbers of calls alike.
     WINDOW_SCALE: f64 = 0.05, "window-scale", "share of the calls", "ours: what is left where counting takes next to nothing (bytecode_interpreter and splay: 3 to 8 percent too few); with it two of 34 runs were off by more than two errors";
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.

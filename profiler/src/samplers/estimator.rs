@@ -44,15 +44,16 @@ pub(super) struct Counted {
     /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
     rest: Rest,
-    /// In the present window: `None` where it is not brief.
-    bursts: Option<u64>,
+    /// In the present window; and whether they came equally often throughout.
+    bursts: u64,
+    is_even: bool,
     /// Calls that the last stack walk must be spread over.
     price: u64,
 }
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, bursts: None, price: 0 }
+        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, bursts: 0, is_even: true, price: 0 }
     }
 
     /// See [`Sampler::use_windows`](super::Sampler::use_windows).
@@ -96,13 +97,19 @@ impl Counted {
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
     }
 
-    /// A brief window that calls much more than the one before would be made of bursts: each time that it has had many, they come half as often.
+    /// A window that calls much more than the one before would be made of bursts: each time that it has had many, they come half as often, but not more rarely than was asked for.
     fn thin_out(&mut self) {
-        let Some(bursts) = &mut self.bursts else { return };
-        *bursts += 1;
-        if *bursts % tuning::WINDOW_MANY == 0 {
-            self.mean = (2 * self.mean).min(self.asked.max(self.mean));
+        self.bursts += 1;
+        if self.bursts.is_multiple_of(tuning::WINDOW_MANY) && self.mean < self.asked {
+            self.mean = (2 * self.mean).min(self.asked);
+            self.is_even = false;
         }
+    }
+
+    /// The present window's bursts are over. Says whether they came equally often throughout.
+    fn close_window(&mut self) -> bool {
+        self.bursts = 0;
+        std::mem::replace(&mut self.is_even, true)
     }
 
     /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
@@ -119,7 +126,7 @@ impl Counted {
         let mean = if brief { mean.min(self.asked) } else { mean.max(self.asked) };
         self.burst = (u64::from(burst).min(mean / 2) as u32).max(self.asked_burst);
         self.mean = mean.max(2 * u64::from(self.burst));
-        let is_even = self.bursts.take().is_none_or(|bursts| bursts < tuning::WINDOW_MANY);
+        let is_even = self.close_window();
         let mut left = 0;
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
@@ -136,7 +143,6 @@ impl Counted {
     /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
     pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
-        self.bursts = Some(0);
         let most = self.mean.max(self.price);
         if self.ended.is_some() && self.due > at.calls + most {
             self.due = at.calls + 1 + random.below(most);
@@ -146,7 +152,7 @@ impl Counted {
 
     /// Calls that were counted and are told of by no window, nor by the next burst.
     pub(super) fn forget(&mut self, at: Moment) {
-        self.bursts = None;
+        self.close_window();
         if let Some(ended) = &mut self.ended {
             *ended = at.calls.max(*ended);
         }
@@ -345,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_window_that_calls_much_more_than_the_last_is_not_made_of_bursts() {
+    fn a_window_that_calls_much_more_than_the_last_is_not_made_of_bursts() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
         counted.end_burst(at(0), 8, &mut common);
@@ -364,7 +370,8 @@ mod tests {
         assert!(!ended.is_even);
         assert_eq!((told + ended.left as f64).round(), now as f64 - 8.0);
         counted.begin_brief_window(at(now), &mut common.random);
-        assert!(counted.end_window(at(now), 30_000, true, 8, &mut common.random).is_even, "it had few");
+        (0..100).for_each(|_| _ = counted.end_burst(at(now), 8, &mut common));
+        assert!(counted.end_window(at(now), 30_000, true, 8, &mut common.random).is_even, "they were as far apart as they are to be");
     }
 
     #[test]

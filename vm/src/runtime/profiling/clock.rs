@@ -1,6 +1,6 @@
 //! The clock of the profiler: processor cycles where they can serve as time, nanoseconds elsewhere.
 //!
-//! Out: a count that only goes forward, on all threads alike, and its rate. `rdtsc` takes part of what the system's clock does, but only counts time if its rate never changes (the invariant TSC, CPUID 8000_0007 EDX bit 8).
+//! Out: a count that only goes forward, on all threads alike, and its rate; of single threads how long they were on a processor, and how often they were taken off it. `rdtsc` takes part of what the system's clock does, but only counts time if its rate never changes (the invariant TSC, CPUID 8000_0007 EDX bit 8).
 
 use profiler::clock::Rate;
 use std::time::{Duration, Instant};
