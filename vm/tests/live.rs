@@ -203,7 +203,7 @@ fun main() {
 }
 ";
 
-/// Times of dense calls and of sparse ones, shorter than a window and longer, for about half a second of baseline code.
+/// Times of dense calls and of sparse ones, shorter than a window and longer, for some seconds of baseline code: forty windows or so meet dense times.
 const DENSE_AND_SPARSE: &str = r#"
 fun compute(x: Int): Int { return x * 3 % 1001 }
 fun tick(x: Int): Int { return x + 1 }
@@ -226,7 +226,7 @@ fun sparse(rounds: Int): Int {
 fun main() {
     var sum = 0
     for i in 1..200 { sum += dense(1000 * (i % 20)) + sparse(100 * (i % 20)) }
-    for i in 1..20 { sum += dense(2000000) + sparse(100000) }
+    for i in 1..40 { sum += dense(2000000) + sparse(100000) }
     print(sum)
 }
 "#;
