@@ -89,7 +89,7 @@ pub enum Osr {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exits {
     Off,
-    /// Where calls are counted in outermost loops, and in those that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, as so many looks have found: one each time the rounds have doubled.
+    /// Where calls are counted in outermost loops, but of functions whose calls are brief ([`Engine::expect_brief`](super::Engine::expect_brief)), and in loops that are long: in which threads stay for so long in code of the wrong kind before they come to an exit, as so many looks have found: one each time the rounds have doubled.
     InLongLoops {
         patience: Duration,
         looks: u64,

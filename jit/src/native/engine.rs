@@ -350,6 +350,7 @@ impl Engine {
         let versions = &mut *self.versions();
         versions.calls.set_counted(counts);
         versions.families.switches += 1;
+        self.exits.count_calls(counts);
         self.connect_all(versions);
     }
 

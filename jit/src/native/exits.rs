@@ -3,7 +3,8 @@
 //! In: optimized bodies as they are installed; exits ([`crate::opt::exits`]) at which threads have found nothing to go over into. Out: for each exit a cell for either direction, which holds the address of the code that goes on there, or 0.
 //!
 //! A thread says itself which code is to run ([`ThreadContext::counts_calls`](crate::context::ThreadContext::counts_calls)): it leaves code of the other kind at the next exit it comes to. No code is made for an exit before somebody has wanted to go over there, or was late.
-//! Where threads that are to go over stay for long in loops that are not left ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)), the body is made anew with exits in more of its loops.
+//! Where threads that are to go over stay for long in loops that are not left ([`Op::WatchedPoll`](crate::ir::Op::WatchedPoll)), the body is made anew with exits in more of its loops. Where calls are found to be brief, it is made anew without:
+//! `Scene.trace` in `raytrace` saves four registers at each call with an exit in its loop of five rounds, and one without.
 //! All code made of one body is a family. Into it there is a way through its versions' entry cell, or the cell of a loop, alone, and in it from each piece to each other by exits. So once that cell leads to another family's code the family is retired as a group, and nothing more is made for its exits.
 //! Invariant: families are made, made anew and retired on one thread, the one that compiles.
 
@@ -14,13 +15,13 @@ use super::region::Pages;
 use super::tables::SiteKind;
 use crate::context::Watch;
 use crate::ir::{Block, Exit, FuncId, Function, MAX_EXITS};
-use crate::opt::exits::{LoopAt, WithExits, long_loop, with_exits};
+use crate::opt::exits::{LoopAt, WithExits, long_loop, with_exits, without_exits};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often looks have found threads late there; once it is an exit, it is wanted.
+/// Words of an exit: where code is that does not count, behind it where code is that counts, and not 0 once somebody has found no code. Of a watched poll the last one counts how often looks have found threads late there.
 const WORDS: usize = 3;
 const WANTED: usize = 2;
 /// A loop is left where looks have found threads late in it in so large a part of the times at which code of the other kind was to run: a collection, or another process, may come anywhere. Who stays in it for a whole window is found four or five times.
@@ -34,12 +35,14 @@ fn offset(exit: Exit, word: usize) -> u64 {
 pub struct ExitCells {
     pages: Option<Pages>,
     next: AtomicU32,
+    /// Calls go to code that counts them.
+    are_counted: AtomicBool,
 }
 
 impl ExitCells {
     pub fn new(has_exits: bool) -> Result<ExitCells, NativeError> {
         let pages = if has_exits { Some(Pages::zeroed_low(8 * WORDS * MAX_EXITS)?) } else { None };
-        Ok(ExitCells { pages, next: AtomicU32::new(0) })
+        Ok(ExitCells { pages, next: AtomicU32::new(0), are_counted: AtomicBool::new(true) })
     }
 
     /// The first of so many new ones.
@@ -52,6 +55,11 @@ impl ExitCells {
     /// Where they lie: [`ThreadContext::exit_cells`](crate::context::ThreadContext::exit_cells).
     pub fn address(&self) -> u64 {
         self.pages.as_ref().map_or(0, Pages::address)
+    }
+
+    /// Calls go to code that counts them from now on, or to code that does not.
+    pub fn count_calls(&self, counts: bool) {
+        self.are_counted.store(counts, Ordering::Relaxed);
     }
 
     fn has(&self, exit: Exit) -> bool {
@@ -93,6 +101,8 @@ struct Family {
     open: Vec<Exit>,
     /// Of its loops that are not left, unless they never are.
     watched: Vec<Exit>,
+    /// Of loops that are left, with code or without.
+    exits: Vec<Exit>,
     /// First the version, or what goes on for a loop, that was installed.
     code: Vec<VersionInfo>,
     /// [`Families::switches`] when that was.
@@ -102,14 +112,16 @@ struct Family {
 /// Those that are not retired.
 #[derive(Default)]
 pub(super) struct Families {
-    /// By the body's first exit.
+    /// By name: an exit of the family's first body.
     families: BTreeMap<Exit, Family>,
     /// By the entries of their code.
-    first: FxHashMap<u64, Exit>,
+    names: FxHashMap<u64, Exit>,
     /// How often it was said that calls are to be counted, or are not ([`Engine::count_calls`]).
     pub switches: u64,
     /// Loops that are known to be long.
     pub long: FxHashSet<LoopAt>,
+    /// Functions whose calls are brief.
+    brief: FxHashSet<FuncId>,
 }
 
 /// Whose body is to be made anew, and the watched polls at which threads are often late.
@@ -123,22 +135,25 @@ struct Late {
 impl Families {
     /// Code that was made of a body, which goes on for this loop. If the body had exits before, the code that there is of it stays in the family: from there running code comes to the new one.
     pub fn add(&mut self, made: WithExits, entered: Option<Block>, mut code: Vec<VersionInfo>) {
-        let WithExits { body, exits: open, watched } = made;
-        let Some(&first) = open.iter().chain(&watched).min() else { return };
-        code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
-        code.extend(self.families.remove(&first).into_iter().flat_map(|before| before.code));
-        self.families.insert(first, Family { body, entered, open, watched, code, installed: self.switches });
+        let WithExits { body, exits, watched } = made;
+        let Some(&first) = exits.iter().chain(&watched).min() else { return };
+        let before = self.families.iter().find(|(_, family)| family.exits.iter().any(|exit| exits.contains(exit)));
+        let name = before.map_or(first, |(&name, _)| name);
+        code.iter().for_each(|version| _ = self.names.insert(version.entry, name));
+        code.extend(self.families.remove(&name).into_iter().flat_map(|before| before.code));
+        let (open, installed) = (exits.clone(), self.switches);
+        self.families.insert(name, Family { body, entered, exits, open, watched, code, installed });
     }
 
     /// The code that begins at either is of one family.
     pub fn are_one(&self, one: u64, other: u64) -> bool {
-        self.first.get(&one).is_some_and(|first| self.first.get(&other) == Some(first))
+        self.names.get(&one).is_some_and(|name| self.names.get(&other) == Some(name))
     }
 
     /// Entries and lengths of the code of the family of which this is some; there is no such family any more.
     pub fn take(&mut self, entry: u64) -> Option<Vec<(u64, u32)>> {
-        let family = self.families.remove(self.first.get(&entry)?)?;
-        family.code.iter().for_each(|version| _ = self.first.remove(&version.entry));
+        let family = self.families.remove(self.names.get(&entry)?)?;
+        family.code.iter().for_each(|version| _ = self.names.remove(&version.entry));
         Some(family.code.iter().map(|version| (version.entry, version.len)).collect())
     }
 
@@ -158,16 +173,15 @@ impl Families {
 
     /// Some family has the exit, and there is no code for it yet.
     fn is_open(&self, exit: Exit) -> bool {
-        self.families.range(..=exit).next_back().is_some_and(|(_, family)| family.open.contains(&exit))
+        self.families.values().any(|family| family.open.contains(&exit))
     }
 
     /// This code goes on for the exit from now on; without any none ever does. Says whether the family is there.
     fn close(&mut self, exit: Exit, code: &[VersionInfo]) -> bool {
-        let family = self.families.range_mut(..=exit).next_back();
-        let Some((&first, family)) = family.filter(|(_, family)| family.open.contains(&exit)) else { return false };
+        let Some((&name, family)) = self.families.iter_mut().find(|(_, family)| family.open.contains(&exit)) else { return false };
         family.open.retain(|&open| open != exit);
         family.code.extend_from_slice(code);
-        code.iter().for_each(|version| _ = self.first.insert(version.entry, first));
+        code.iter().for_each(|version| _ = self.names.insert(version.entry, name));
         true
     }
 }
@@ -190,19 +204,53 @@ pub struct Renewed {
 impl Engine {
     /// The same body, with exits where it has a use for some, and the options say so.
     pub(super) fn leavable(&self, func: FuncId, body: &Function) -> WithExits {
-        // Threads that run are not to wait for this.
-        let long = self.versions().families.long.clone();
-        let is_long = |at: LoopAt| self.options().exits == Exits::InAllLoops || long.contains(&at);
-        let made = with_exits(func, body, &is_long, &mut |count| self.exits().reserve(count));
-        made.unwrap_or_else(|| WithExits { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() })
+        let none = || WithExits { body: Arc::new(body.clone()), exits: Vec::new(), watched: Vec::new() };
+        self.with_exits(func, body).unwrap_or_else(none)
     }
 
-    /// A thread in code of the wrong kind has a look taken at a watched poll, in the call with this frame.
-    pub(super) fn watched(&self, pc: u64, frame: u64, watch: &mut Watch) {
+    fn with_exits(&self, func: FuncId, body: &Function) -> Option<WithExits> {
+        // Threads that run are not to wait for this.
+        let (long, is_brief) = {
+            let families = &self.versions().families;
+            (families.long.clone(), families.brief.contains(&func))
+        };
+        let are_all = self.options().exits == Exits::InAllLoops;
+        let is_left = |at: LoopAt, is_outermost: bool| are_all || is_outermost && !is_brief || long.contains(&at);
+        with_exits(func, body, &is_left, &mut |count| self.exits().reserve(count))
+    }
+
+    /// Functions whose calls are not known to be brief, in whose code loops are left.
+    pub fn left_functions(&self) -> Vec<FuncId> {
+        let Families { families, brief, .. } = &self.versions().families;
+        let left =
+            families.values().filter(|family| !family.exits.is_empty() && family.entered.is_none()).map(|family| family.code[0].func);
+        left.filter(|func| !brief.contains(func)).collect()
+    }
+
+    /// Calls of the function are brief: from now on its loops are left where they are known to be long, and no others. Installs code anew that is so, if there is some to be replaced; what cannot be compiled stays as it is.
+    pub fn expect_brief(&self, func: FuncId) -> Option<VersionInfo> {
+        let body = {
+            let mut versions = self.versions();
+            versions.families.brief.insert(func);
+            let entry = versions.twins(func)?.plain?.entry;
+            let Families { families, names, .. } = &versions.families;
+            families.get(names.get(&entry)?).filter(|family| !family.exits.is_empty())?.body.clone()
+        };
+        let made = self.leavable(func, &without_exits(&body));
+        self.install_both(func, made).ok()
+    }
+
+    /// A thread that wants calls counted, or not, and is in code of the other kind, has a look taken at a watched poll, in the call with this frame.
+    pub(super) fn watched(&self, counts: bool, pc: u64, frame: u64, watch: &mut Watch) {
         let Exits::InLongLoops { patience, .. } = self.options().exits else { return };
-        let site = self.tables().frame(pc).map(|frame| frame.site);
-        if let Some(SiteKind::Watched(exit)) = site
-            && watch.is_late(frame, patience)
+        if counts != self.exits().are_counted.load(Ordering::Relaxed) {
+            // It has yet to notice a change: what it calls is of the other kind, and one call looks like the next.
+            *watch = Watch::default();
+            return;
+        }
+        // The time first: what was not used for long takes a microsecond to look up.
+        if watch.is_late(frame, patience)
+            && let Some(SiteKind::Watched(exit)) = self.tables().frame(pc).map(|frame| frame.site)
         {
             self.exits().word(exit, WANTED).into_iter().for_each(|late| _ = late.fetch_add(1, Ordering::Relaxed));
         }
@@ -222,7 +270,8 @@ impl Engine {
     fn renew(&self, Late { func, entered, body, exits }: Late) -> Result<Renewed, NativeError> {
         let long: Vec<LoopAt> = exits.into_iter().flat_map(|exit| long_loop(func, &body, exit)).collect();
         self.versions().families.long.extend(long);
-        let made = self.leavable(func, &body);
+        let no_room = || NativeError::Compile { func, message: "there are no more exits".into() };
+        let made = self.with_exits(func, &body).ok_or_else(no_room)?;
         let version = match entered {
             None => self.install_both(func, made)?,
             Some(block) => self.install_osr_with_exits(func, block, made)?,
@@ -232,9 +281,8 @@ impl Engine {
 
     /// Code made of this body is installed, for this loop. If the body had exits before, what goes on for them is made anew, too; until it is, what there is does.
     pub(super) fn add_family(&self, versions: &mut Versions, made: WithExits, entered: Option<Block>, code: &[VersionInfo]) {
-        let word = |exit: &Exit| self.exits().word(*exit, WANTED);
-        made.watched.iter().filter_map(word).for_each(|late| late.store(0, Ordering::Relaxed));
-        made.exits.iter().filter(|&&exit| self.has_exit_code(exit)).filter_map(word).for_each(|wanted| wanted.store(1, Ordering::Relaxed));
+        let known = made.exits.iter().filter(|&&exit| self.has_exit_code(exit));
+        known.filter_map(|&exit| self.exits().word(exit, WANTED)).for_each(|wanted| wanted.store(1, Ordering::Relaxed));
         versions.families.add(made, entered, code.to_vec());
     }
 
@@ -275,7 +323,7 @@ impl Engine {
 
     /// Where the code begins that was installed and has led to this code, which begins there, by exits; mostly that itself.
     pub fn home(&self, entry: u64) -> u64 {
-        let Families { families, first, .. } = &self.versions().families;
-        first.get(&entry).map_or(entry, |first| families[first].code[0].entry)
+        let Families { families, names, .. } = &self.versions().families;
+        names.get(&entry).map_or(entry, |name| families[name].code[0].entry)
     }
 }

@@ -15,6 +15,7 @@ use crate::context::{CallSeen, ThreadContext, offset};
 use crate::ir::{Builtin, FuncId};
 use std::arch::naked_asm;
 use std::mem::offset_of;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What compiled code may call besides functions. The order is that of [`Thunks`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -470,7 +471,10 @@ unsafe extern "C" fn call_slow(ctx: *mut ThreadContext, _sp: u64) {
 
 unsafe extern "C" fn watch_slow(ctx: *mut ThreadContext, _sp: u64) {
     // SAFETY: called from a stub, frames recorded; what the context has for it is the thread's own.
-    unsafe { engine(ctx).watched((*ctx).last_pc, (*ctx).last_fp, &mut (*ctx).watch) }
+    unsafe {
+        let counts = (*ctx).counts_calls.load(Relaxed) != 0;
+        engine(ctx).watched(counts, (*ctx).last_pc, (*ctx).last_fp, &mut (*ctx).watch);
+    }
 }
 
 unsafe extern "C" fn fail(ctx: *mut ThreadContext) {

@@ -4,8 +4,8 @@
 //! many pieces of code as there are exits, in two kinds each, are enough, however often running code goes over.
 //!
 //! Only loops in which something is counted are left. One inside of such a loop in which nothing is, soon ends, or has nothing to tell of: the next poll of the loop around it is enough, and registers are not taken from it.
-//! Of nested ones the outermost alone is left at first: what is handed over is stored before each loop that is left, and most inner loops have few rounds. Others are left where they are known to be long ([`IsLong`]). Polls of the rest are
-//! watched; where threads stay for long in code of the wrong kind, one more of the loops around is known to be long, and the body is made anew.
+//! Of nested ones the outermost alone is left at first: what is handed over is stored before each loop that is left, and most inner loops have few rounds. Nor is any left in functions whose calls are known to be brief, nor only the
+//! outermost where others are known to be long: whoever asks says so ([`IsLeft`]). Polls of the rest are watched; where threads stay for long in code of the wrong kind, one more of the loops around is known to be long, and the body is made anew.
 //! Invariant: a body that is made anew has the exits that it had, and at each of them the same is handed over.
 
 use super::analysis::loops::{LoopId, Loops};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// A loop in the source: a function, and the position of a poll.
 pub type LoopAt = (FuncId, Loc);
 
-/// Whether one is long, inlined or not.
-pub type IsLong<'a> = &'a dyn Fn(LoopAt) -> bool;
+/// Whether one is to be left, inlined or not; and whether it is the outermost one.
+pub type IsLeft<'a> = &'a dyn Fn(LoopAt, bool) -> bool;
 
 /// A body, with exits where it has a use for some.
 #[derive(Clone, Debug)]
@@ -31,26 +31,35 @@ pub struct WithExits {
     pub watched: Vec<Exit>,
 }
 
-/// For a body of the function `own`. `reserve`: gives the first of so many exits that no code has yet; it is not asked where the body has some already. `None`: it has none to give, or no running code need be left.
-pub fn with_exits(own: FuncId, func: &Function, is_long: IsLong<'_>, reserve: &mut dyn FnMut(usize) -> Option<Exit>) -> Option<WithExits> {
+/// For a body of the function `own`. `reserve`: gives the first of so many new exits. `None`: it has none to give, or no running code need be left.
+///
+/// Of a body that has some already, those of loops that are left are kept; watched polls get other ones: what is told of them is to be of the new body's code.
+pub fn with_exits(own: FuncId, func: &Function, is_left: IsLeft<'_>, reserve: &mut dyn FnMut(usize) -> Option<Exit>) -> Option<WithExits> {
     let nests = Nests::new(func)?;
-    let left = nests.left(own, is_long);
-    let old: Option<Vec<Exit>> = nests.polls.iter().map(|(_, poll)| exit_of(&func.insts[poll.inst].op)).collect();
-    let exits = match old {
-        Some(old) => old,
-        None => (reserve(nests.polls.len())?.as_u32()..).map(Exit::from_u32).take(nests.polls.len()).collect(),
-    };
+    let left = nests.left(own, is_left);
+    let kept = |poll: &LoopPoll| left_at(&func.insts[poll.inst].op);
+    let missing = nests.polls.iter().filter(|(_, poll)| kept(poll).is_none()).count();
+    let mut new = (reserve(missing)?.as_u32()..).map(Exit::from_u32);
     let mut body = func.clone();
-    let (mut open, mut watched) = (Vec::new(), Vec::new());
-    for (exit, (id, poll)) in exits.into_iter().zip(nests.polls) {
+    let (mut exits, mut watched) = (Vec::new(), Vec::new());
+    for (id, poll) in nests.polls {
         if let Op::ExitPoll { live, .. } = &func.insts[poll.inst].op {
             assert_eq!(live.as_slice(), poll.live, "what is handed over");
         }
+        let exit = kept(&poll).unwrap_or_else(|| new.next().expect("there is no end of them"));
         let op = if left.contains(&id) { Op::ExitPoll { exit, live: poll.live.into() } } else { Op::WatchedPoll { exit } };
-        if left.contains(&id) { &mut open } else { &mut watched }.push(exit);
+        if left.contains(&id) { &mut exits } else { &mut watched }.push(exit);
         body.insts[poll.inst].op = op;
     }
-    Some(WithExits { body: Arc::new(body), exits: open, watched })
+    Some(WithExits { body: Arc::new(body), exits, watched })
+}
+
+/// The body as it was before.
+pub fn without_exits(func: &Function) -> Function {
+    let mut body = func.clone();
+    let polls = loop_polls(func).into_iter().map(|poll| poll.inst);
+    polls.for_each(|inst| body.insts[inst].op = Op::Poll);
+    body
 }
 
 /// Where threads stay for long at this watched poll of a body: of the loops around it that are not left, itself included, the outermost is long.
@@ -102,9 +111,12 @@ impl<'a> Nests<'a> {
         all.filter(|id| self.polls.iter().any(|(of, _)| of == id))
     }
 
-    fn left(&self, own: FuncId, is_long: IsLong<'_>) -> FxHashSet<LoopId> {
-        let is_left = |(id, poll): &&(LoopId, LoopPoll)| self.around(*id).last() == Some(*id) || is_long(loop_at(own, self.func, poll));
-        self.polls.iter().filter(is_left).map(|&(id, _)| id).collect()
+    /// What is around a loop that is left is as long.
+    fn left(&self, own: FuncId, is_left: IsLeft<'_>) -> FxHashSet<LoopId> {
+        let was_left = |poll: &LoopPoll| left_at(&self.func.insts[poll.inst].op).is_some();
+        let is_outermost = |id: LoopId| self.around(id).last() == Some(id);
+        let left = self.polls.iter().filter(|(id, poll)| was_left(poll) || is_left(loop_at(own, self.func, poll), is_outermost(*id)));
+        left.flat_map(|&(id, _)| self.around(id)).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use jit::ir::dominators::Dominators;
 use jit::ir::{Exit, Function, Loc, Terminator};
 use jit::native::{Engine, Exits, Level, Osr, Profiling, WantedExit};
 use jit::opt::analysis::loops::Loops;
-use jit::opt::exits::{exits_around, long_loop, with_exits};
+use jit::opt::exits::{exits_around, long_loop, with_exits, without_exits};
 use jit::opt::osr::{enter_at, enter_at_exit};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn code_for_an_exit_ends_at_the_next_one_around() {
         exits = (7..).map(Exit::from_u32).take(count).collect();
         Some(exits[0])
     };
-    let body = with_exits(program.func("run"), &body(&rounds(3), "run"), &|_| true, reserve).unwrap().body;
+    let body = with_exits(program.func("run"), &body(&rounds(3), "run"), &|_, _| true, reserve).unwrap().body;
     let around: Vec<Vec<Exit>> = exits.iter().map(|&exit| exits_around(&body, exit)).collect();
     let (inner, outer) = if around[0].is_empty() { (exits[1], exits[0]) } else { (exits[0], exits[1]) };
     assert_eq!([exits_around(&body, inner), exits_around(&body, outer)], [vec![outer], vec![]]);
@@ -122,24 +122,33 @@ fn code_for_an_exit_ends_at_the_next_one_around() {
     assert_eq!(left, [outer]);
 }
 
-/// The outer loop alone is left at first; the inner one, too, where it is known to be long, or once threads were late in it: then the body keeps its exits.
+/// The outer loop alone is left, and the inner one, too, where that is to be: then the body keeps its exits, but looks at watched polls of its code are of that alone.
 #[test]
 fn inner_loops_are_left_where_they_are_long() {
     let program = program(3, false);
     let run = program.func("run");
     let plain = body(&rounds(3), "run");
     let [inner, outer] = [Loc(4), Loc(5)].map(|loc| (run, loc));
-    let made = with_exits(run, &plain, &|_| false, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    let made = with_exits(run, &plain, &|_, is_outermost| is_outermost, &mut |_| Some(Exit::from_u32(7))).unwrap();
     let (exits, watched) = (made.exits.clone(), made.watched.clone());
     assert_eq!((exits.len(), watched.len()), (1, 1));
     assert_eq!(exits_around(&made.body, exits[0]), []);
     assert_eq!([long_loop(run, &made.body, watched[0]), long_loop(run, &made.body, Exit::from_u32(70))], [vec![inner], vec![]]);
-    let anew = with_exits(run, &made.body, &|at| at == inner, &mut |_| unreachable!("it has exits")).unwrap();
-    assert_eq!(anew.watched, []);
-    assert_eq!(exits_around(&anew.body, watched[0]), exits, "it is the same loop's");
-    let at_once = with_exits(run, &plain, &|at| at == inner, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    let mut new = Vec::new();
+    let reserve = &mut |count| {
+        new.push(count);
+        Some(Exit::from_u32(70))
+    };
+    let anew = with_exits(run, &made.body, &|at, _| at == inner, reserve).unwrap();
+    assert_eq!((new, anew.watched), (vec![1], vec![]));
+    assert_eq!(exits_around(&anew.body, Exit::from_u32(70)), exits);
+    let none_left = with_exits(run, &made.body, &|_, _| false, &mut |_| Some(Exit::from_u32(70))).unwrap();
+    assert_eq!((none_left.exits, none_left.watched), (exits.clone(), vec![Exit::from_u32(70)]), "what was left still is");
+    let at_once = with_exits(run, &plain, &|at, _| at == inner, &mut |_| Some(Exit::from_u32(7))).unwrap();
     assert_eq!((at_once.exits.len(), at_once.watched.len()), (2, 0));
-    let other = with_exits(run, &plain, &|at| at == outer, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    let none = with_exits(run, &without_exits(&made.body), &|_, _| false, &mut |_| Some(Exit::from_u32(7))).unwrap();
+    assert_eq!((none.exits.len(), none.watched.len()), (0, 2));
+    let other = with_exits(run, &plain, &|at, _| at == outer, &mut |_| Some(Exit::from_u32(7))).unwrap();
     assert_eq!((other.exits, other.watched), (exits, watched));
 }
 
@@ -164,6 +173,7 @@ fn who_is_late_finds_more_exits() {
                 let is_other = match renewed {
                     None => {
                         renewed = engine.leave_long_loops().map(|_| stop);
+                        assert_eq!(engine.retired_bytes(), 0, "who stands in the code that there was comes to the new one");
                         if has_code {
                             make_exits(engine);
                         }
@@ -174,6 +184,7 @@ fn who_is_late_finds_more_exits() {
                         stop < 100 || stop % 3 == 0
                     }
                 };
+                engine.count_calls(is_other == counts);
                 want(ctx, is_other == counts);
                 told.borrow_mut().push((is_other, ctx.calls_left));
             });
@@ -199,6 +210,64 @@ fn who_is_late_finds_more_exits() {
             assert_eq!(thread.native(run, &[10]), Outcome::Value(160));
         });
     }
+}
+
+/// Calls go to the other kind of code before the thread has noticed that: then all are in the wrong one, however brief.
+#[test]
+fn who_has_yet_to_notice_a_change_is_not_late() {
+    on_stack(4 << 20, || {
+        let program = program_with(&rounds(3), false, Exits::InLongLoops { patience: Duration::ZERO, looks: 1 });
+        let (engine, run) = (&program.engine, program.func("run"));
+        engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+        let is_late = |calls_are_counted| {
+            engine.count_calls(true);
+            let mut thread = Thread::new(&program, config(false));
+            want(&thread.ctx, false);
+            at_each_stop(&mut thread, |_, _| engine.count_calls(calls_are_counted));
+            assert_eq!(thread.native(run, &[10]), Outcome::Value(120));
+            engine.leave_long_loops().is_some()
+        };
+        assert!(!is_late(true) && is_late(false));
+    });
+}
+
+/// No loop of brief calls is left, and their code is no family of what was there before; once a thread was late in one it is left in later calls.
+#[test]
+fn loops_of_brief_calls_are_left_once_threads_were_late() {
+    on_stack(4 << 20, || {
+        let program = program_with(&rounds(3), false, Exits::InLongLoops { patience: Duration::ZERO, looks: 8 });
+        let (engine, run) = (&program.engine, program.func("run"));
+        engine.count_calls(false);
+        assert!(engine.expect_brief(run).is_none(), "there is no code");
+        engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+        assert!(engine.left_functions().is_empty(), "it was made for brief calls");
+        let program = program_with(&rounds(3), false, Exits::InLongLoops { patience: Duration::ZERO, looks: 8 });
+        let engine = &program.engine;
+        engine.count_calls(false);
+        engine.install(run, &body(&rounds(3), "run"), Level::Optimized).unwrap();
+        assert_eq!(engine.left_functions(), [run]);
+        let before = engine.stats().optimized.versions;
+        assert!(engine.expect_brief(run).is_some() && engine.left_functions().is_empty());
+        assert!(engine.expect_brief(run).is_none(), "it is so already");
+        assert_eq!(reclaim(engine, u64::MAX, &[]).freed, before);
+        let mut thread = Thread::new(&program, config(false));
+        let mut calls = || {
+            engine.count_calls(false);
+            want(&thread.ctx, false);
+            thread.ctx.calls_left = 0;
+            at_each_stop(&mut thread, |stop, ctx| {
+                engine.count_calls(stop >= 10);
+                want(ctx, stop >= 10);
+                engine.leave_long_loops();
+                make_exits(engine);
+            });
+            assert_eq!(thread.native(run, &[60]), Outcome::Value(720));
+            drop(thread.at_stop.take());
+            -thread.ctx.calls_left
+        };
+        assert_eq!(calls(), 0, "it never comes out of the code that it has begun in");
+        assert!(calls() > 300, "it is left");
+    });
 }
 
 fn want(ctx: &ThreadContext, counts: bool) {

@@ -29,7 +29,7 @@ pub fn start(runtime: &Runtime, engine: &Arc<NativeEngine>, seed: u64, probes: P
         turn += 1;
         Arc::new(Adversary::new(mix(seed, turn), funcs))
     });
-    adaptive::start(shared, engine.clone(), runtime.module.clone(), options, runtime.options.tick, policy, false)
+    adaptive::start(shared, engine.clone(), runtime, options, policy, false)
 }
 
 /// After the program's end.

@@ -64,8 +64,7 @@ impl Adapting {
         let (Some(shared), Tier::Native(engine)) = (&runtime.options.adaptive, tier) else {
             return Err("the adaptive tier makes machine code; this is a bug".into());
         };
-        let (tick, records) = (runtime.options.tick, plan.is_some());
-        let started = adaptive::start(shared.clone(), engine.clone(), runtime.module.clone(), options, tick, policy, records);
+        let started = adaptive::start(shared.clone(), engine.clone(), runtime, options, policy, plan.is_some());
         let controller = started.map_err(|error| format!("cannot start the compile thread: {error}"))?;
         Ok(Running { controller, plan })
     }

@@ -131,3 +131,5 @@ pub const LEAVING_WINDOW: u32 = 200;
 /// found late anywhere, but not eight times; a loop in which two windows pass is, and one that is as long in only one of a hundred windows distorts the profile by as much (`deltablue`).
 #[cfg(feature = "native")]
 pub const EXITS: jit::native::Exits = jit::native::Exits::InLongLoops { patience: Duration::from_micros(2), looks: 8 };
+/// Nanoseconds of a program's time for each call of a function whose calls are brief: they take less than a fifth of a window in the mean.
+pub const BRIEF: f64 = 1e4;

@@ -7,7 +7,9 @@ use super::cold::Cold;
 use super::forced::{Choice, Choices, Closes, Force};
 use super::model::{At, Code, Facts, Job, Model, Seen, order};
 use super::{Adaptive, Frames};
+use crate::runtime::Runtime;
 use crate::runtime::native::NativeEngine;
+use crate::runtime::profiling::Profiler;
 use crate::runtime::profiling::clock::thread_time;
 use crate::runtime::tuning;
 use jit::ir::polls::loop_polls;
@@ -137,21 +139,23 @@ fn lock(summary: &Mutex<Summary>) -> MutexGuard<'_, Summary> {
     summary.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Starts the thread, which ends after [`Adaptive::close`]. `tick`: from one tick of the timer to the next. `records`: what a plan needs is kept.
+/// Starts the thread, which ends after [`Adaptive::close`]. `records`: what a plan needs is kept.
 ///
 /// # Errors
 /// The system has no thread.
 pub fn start(
     shared: Arc<Adaptive>,
     engine: Arc<NativeEngine>,
-    module: Arc<Module>,
+    runtime: &Runtime,
     options: opt::Options,
-    tick: Duration,
     policy: Box<dyn Policy>,
     records: bool,
 ) -> io::Result<Controller> {
     let summary = Arc::new(Mutex::new(Summary { answers: records.then(PlanAnswers::default), ..Summary::default() }));
     let told = Arc::clone(&summary);
+    let (module, profiler) = (runtime.module.clone(), runtime.options.profiler.clone());
+    // From one tick of the timer to the next.
+    let tick = runtime.options.tick.as_nanos() as f64;
     // Compiling wants a deep stack.
     let builder = std::thread::Builder::new().name("compiler".into()).stack_size(16 << 20);
     let thread = builder.spawn(move || {
@@ -159,8 +163,8 @@ pub fn start(
         let known = Known::new(&module);
         let optimizer = Optimizer::new(module, &options);
         let (summary, made, cold) = (told, FxHashMap::default(), Cold::default());
-        let mut worker = Worker { shared, engine, optimizer, known, policy, records, summary, stopwatch, made, cold };
-        worker.work(Model::new(tick.as_nanos() as f64));
+        let mut worker = Worker { shared, engine, optimizer, known, policy, records, profiler, summary, stopwatch, made, cold };
+        worker.work(Model::new(tick));
     })?;
     Ok(Controller { summary, thread })
 }
@@ -213,6 +217,7 @@ struct Worker {
     known: Known,
     policy: Box<dyn Policy>,
     records: bool,
+    profiler: Option<Arc<Profiler>>,
     summary: Arc<Mutex<Summary>>,
     /// Runs while there is something to do.
     stopwatch: Stopwatch,
@@ -242,6 +247,7 @@ impl Worker {
             if model.ran() > looked + LOOK {
                 looked = model.ran();
                 self.look_again(&mut model);
+                self.look_for_brief(model.ran());
             }
             while let Some(job) = self.next(&model) {
                 if self.shared.is_closed() {
@@ -299,6 +305,19 @@ impl Worker {
             let asked = if model.has_just_run(job.func) { &version.asked[..] } else { &[] };
             let calls: f64 = asked.iter().map(|question| oracle.gain(question)).sum();
             model.moved(job.func, calls * ahead * CALL_TIME as f64);
+        }
+    }
+
+    /// What is called so often, by the profile of the nanoseconds that the program has run, need not be left in its loops.
+    fn look_for_brief(&mut self, ran: f64) {
+        let (engine, Some(profiler)) = (self.engine.inner(), &self.profiler) else { return };
+        for func in engine.left_functions() {
+            if profiler.calls_of(func) * tuning::BRIEF > ran
+                && self.has_room()
+                && let Some(version) = engine.expect_brief(func)
+            {
+                self.cold.installed(Job { func, entry: Entry::Start }, version.entry);
+            }
         }
     }
 
@@ -384,6 +403,7 @@ impl Worker {
                     let engine = self.engine.inner();
                     _ = (engine.arm(func), engine.was_called(func));
                 }
+                Choice::Brief(func) => _ = self.engine.inner().expect_brief(func),
                 Choice::Discarded => self.cold.jobs().into_iter().for_each(|job| _ = self.discard(job)),
             }
             self.tell_time();

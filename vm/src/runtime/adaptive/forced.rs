@@ -134,6 +134,8 @@ pub(super) enum Choice {
     Baseline(FuncId),
     /// The next call of the function is noticed.
     Armed(FuncId),
+    /// Calls of the function count as brief.
+    Brief(FuncId),
     /// Not to install, but to give up: all that nobody has called since it was armed, and code for loops.
     Discarded,
 }
@@ -150,7 +152,7 @@ impl Choices {
     /// For a thread with these frames, in a program of so many functions.
     pub fn next(&mut self, frames: &[Seen], funcs: usize, facts: &dyn Facts) -> Choice {
         let any = FuncId::from_u32(self.0.below(funcs as u64) as u32);
-        let kind = self.0.below(10);
+        let kind = self.0.below(11);
         let start = |func| Choice::Optimized(Job { func, entry: Entry::Start });
         let Some(&frame) = self.pick(frames) else { return start(any) };
         match kind {
@@ -159,6 +161,7 @@ impl Choices {
             3 => start(frame.func),
             8 => Choice::Armed(frame.func),
             9 => Choice::Discarded,
+            10 => Choice::Brief(frame.func),
             _ => {
                 let innermost = frames[0];
                 let running = innermost.at.in_loop().filter(|_| kind < 7).map(|block| (innermost.func, block));

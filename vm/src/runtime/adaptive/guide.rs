@@ -221,6 +221,15 @@ mod tests {
     }
 
     #[test]
+    fn a_function_is_called_as_often_as_all_samples_say() {
+        let profiler = profiler(Reader::Compiler);
+        calls(&profiler, 1, 900);
+        calls(&profiler, 2, 100);
+        calls(&profiler, 1, 10);
+        assert_eq!([0, 1, 2].map(|func| profiler.calls_of(FuncId::from_u32(func))), [0.0, 4550.0, 500.0]);
+    }
+
+    #[test]
     fn samples_come_the_rarer_the_longer_nothing_was_compiled() {
         let profiler = profiler(Reader::Compiler);
         let mut guide = Guide::new(Kind::CostBenefit, profiler.clone(), ProfileView::default()).unwrap();

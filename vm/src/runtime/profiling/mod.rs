@@ -46,6 +46,7 @@ use interpreted::Interpreted;
 use profiler::clock::Rate;
 use profiler::collect::{self, CollectError, Collector, StructureKind, Weights};
 use profiler::counters::Counters;
+use profiler::ids::FuncId;
 use profiler::program::Program;
 use profiler::samplers::{Correction, Interval, Mode, Parameters, Random};
 use std::error::Error;
@@ -233,6 +234,13 @@ impl Profiler {
     /// What threads have not handed over when the program ends is wanted.
     pub fn is_read_at_the_end(&self) -> bool {
         self.options.reader == Reader::Document
+    }
+
+    /// Calls of the function that are in the profile so far.
+    pub fn calls_of(&self, func: FuncId) -> f64 {
+        let ledger = self.ledger();
+        let edges = ledger.program.edges().iter().filter(|(_, edge)| edge.callee == func);
+        edges.map(|(id, _)| ledger.collector.dcg().weight(id)).sum()
     }
 
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
