@@ -4,8 +4,8 @@
 //! many pieces of code as there are exits, in two kinds each, are enough, however often running code goes over.
 //!
 //! Only loops in which something is counted are left. One inside of such a loop in which nothing is, soon ends, or has nothing to tell of: the next poll of the loop around it is enough, and registers are not taken from it.
-//! Of nested ones the outermost alone is left at first: what is handed over is stored before each loop that is left, and most inner loops have few rounds. Nor is any left in functions whose calls are known to be brief, nor only the
-//! outermost where others are known to be long: whoever asks says so ([`IsLeft`]). Polls of the rest are watched; where threads stay for long in code of the wrong kind, one more of the loops around is known to be long, and the body is made anew.
+//! Of nested ones the outermost alone is left at first: what is handed over is stored before each loop that is left, and most inner loops have few rounds. Of functions whose calls are known to be brief not even that is. Others are
+//! left where they are known to be long. Whoever asks says so ([`IsLeft`]). Polls of the rest are watched; where threads stay for long in code of the wrong kind, one more of the loops around is known to be long, and the body is made anew.
 //! Invariant: a body that is made anew has the exits that it had, and at each of them the same is handed over.
 
 use super::analysis::loops::{LoopId, Loops};

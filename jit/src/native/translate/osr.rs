@@ -170,7 +170,7 @@ impl Translator<'_, '_> {
         let usual = i64::from(counts) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
         let differs = self.b.ins().icmp_imm_u(IntCC::NotEqual, flags, usual);
         let on = self.branch_to_cold(differs);
-        // All come back by one edge: with more the register allocator does worse in most loops. (`raytrace` took 1.3 % longer, eleven programs 0.2 % in the mean; but `event_simulation` 2.5 % less.)
+        // All come back by one edge: how many lead to the block behind the poll changes which registers the loop gets. (With one `raytrace` takes 1.3 % less than with several, `event_simulation` 2.5 % more; others could hardly be told apart.)
         let back = self.cold_block();
         // Two ways, which meet nowhere before both go on: only on the one references are other values behind it.
         let asked = self.load_context(types::I8, offset::YIELD_FLAG);
