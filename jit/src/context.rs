@@ -64,6 +64,12 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// One more round; whether a look is to be taken. `stub_watched_poll` does the same.
+    pub fn adds_round(&mut self) -> bool {
+        self.rounds += 1;
+        self.rounds.is_power_of_two()
+    }
+
     /// A look, in the call with this frame: whether it has been at this for so long. The longer a stay is, the more looks find that.
     pub fn is_late(&mut self, frame: u64, patience: Duration) -> bool {
         let now = Instant::now();

@@ -77,6 +77,21 @@ impl ExitCells {
         Some(unsafe { &*((pages.address() + offset(exit, word)) as *const AtomicU64) })
     }
 
+    /// What the cell leads to, for a thread that has attended to something at the exit: it may be to count calls since then, or not to. 0 where the code it is in is right, or there is no other, which is wanted from now on. `stub_exit_poll` does the same
+    /// where nobody asks for attention.
+    pub fn go_over(&self, cell: u64, counts: bool, watch: &mut Watch) -> u64 {
+        let (exit, word) = (Exit::from_u32((cell / 8) as u32 / WORDS as u32), (cell / 8) as usize % WORDS);
+        if word != usize::from(counts) {
+            return 0;
+        }
+        watch.rounds = 0;
+        let code = self.word(exit, word).map_or(0, |cell| cell.load(Ordering::Acquire));
+        if code == 0 {
+            self.word(exit, WANTED).into_iter().for_each(|wanted| wanted.store(1, Ordering::Relaxed));
+        }
+        code
+    }
+
     fn is_wanted(&self, exit: Exit) -> bool {
         self.word(exit, WANTED).is_some_and(|word| word.load(Ordering::Relaxed) != 0)
     }

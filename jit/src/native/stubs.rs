@@ -37,13 +37,25 @@ pub enum Stub {
     Throw,
     /// A call is counted and none are left: records it.
     Call,
-    /// At a watched poll: the thread is in code of the wrong kind. Counts that, and has a look taken each time the count has doubled.
-    Watch,
+    /// At a watched poll: the yield flag is set, or the thread is in code of the wrong kind. Counts that, and has a look taken each time the count has doubled. `stub_args`: 1 if the code counts calls.
+    WatchedPoll,
+    /// The same at an exit. `stub_args`: where the cells lie, as [`ExitCells::offsets`](super::exits::ExitCells::offsets) has them. Result in `stub_args[0]`: the code to go over into, or 0.
+    ExitPoll,
 }
 
 impl Stub {
-    pub const ALL: [Stub; 9] =
-        [Stub::Entry, Stub::Poll, Stub::NewObject, Stub::NewArray, Stub::Barrier, Stub::Fail, Stub::Throw, Stub::Call, Stub::Watch];
+    pub const ALL: [Stub; 10] = [
+        Stub::Entry,
+        Stub::Poll,
+        Stub::NewObject,
+        Stub::NewArray,
+        Stub::Barrier,
+        Stub::Fail,
+        Stub::Throw,
+        Stub::Call,
+        Stub::WatchedPoll,
+        Stub::ExitPoll,
+    ];
 
     fn code(self) -> *const () {
         match self {
@@ -55,7 +67,8 @@ impl Stub {
             Stub::Fail => stub_fail as *const (),
             Stub::Throw => stub_throw as *const (),
             Stub::Call => stub_call as *const (),
-            Stub::Watch => stub_watch as *const (),
+            Stub::WatchedPoll => stub_watched_poll as *const (),
+            Stub::ExitPoll => stub_exit_poll as *const (),
         }
     }
 
@@ -69,18 +82,19 @@ impl Stub {
             Stub::Fail => "fail",
             Stub::Throw => "throw",
             Stub::Call => "call_seen",
-            Stub::Watch => "watch",
+            Stub::WatchedPoll => "watched_poll",
+            Stub::ExitPoll => "exit_poll",
         }
     }
 
     /// Whether compiled code goes on as if nothing had happened: no error comes out, and no object moves.
     pub fn is_silent(self) -> bool {
-        matches!(self, Stub::Barrier | Stub::Call | Stub::Watch)
+        matches!(self, Stub::Barrier | Stub::Call)
     }
 
     /// Whether the number of calls that are left is looked at, or changed.
     pub fn looks_at_calls(self) -> bool {
-        !matches!(self, Stub::Barrier | Stub::Watch)
+        !matches!(self, Stub::Barrier)
     }
 }
 
@@ -248,6 +262,8 @@ preserving_stub!(stub_new_array, new_array);
 preserving_stub!(stub_barrier, barrier);
 preserving_stub!(stub_call_slow, call_slow);
 preserving_stub!(stub_watch_slow, watch_slow);
+preserving_stub!(stub_watched_poll_slow, watched_poll_slow);
+preserving_stub!(stub_exit_poll_slow, exit_poll_slow);
 
 /// The slow path of a prologue: a yield, or the stack's end. Then the error is made on the caller's part of the stack, which leaves room enough: the function's own frame, which may be larger than what is kept free, is not there yet.
 #[unsafe(naked)]
@@ -307,10 +323,12 @@ unsafe extern "C" fn stub_call() {
     )
 }
 
-/// Adds one to the rounds in loops of the wrong kind. Here, not in the loop's own code: what is computed there, however rarely, takes registers from the loop (as in `event_simulation`).
+/// Attends, or adds one to the rounds in loops of the wrong kind. Here, not in the loop's own code: what is computed there, however rarely, takes registers from the loop (as in `event_simulation`).
 #[unsafe(naked)]
-unsafe extern "C" fn stub_watch() {
+unsafe extern "C" fn stub_watched_poll() {
     naked_asm!(
+        "cmp byte ptr [r15 + {asked}], 0",
+        "jne {attend}",
         "push rax",
         "push rcx",
         "mov rax, [r15 + {rounds}]",
@@ -319,10 +337,40 @@ unsafe extern "C" fn stub_watch() {
         "test rax, rcx",
         "pop rcx",
         "pop rax",
-        "jz {slow}",
+        "jz {watch}",
         "ret",
+        asked = const offset::YIELD_FLAG,
         rounds = const offset::WATCHED_ROUNDS,
-        slow = sym stub_watch_slow,
+        attend = sym stub_watched_poll_slow,
+        watch = sym stub_watch_slow,
+    )
+}
+
+/// Attends, or looks for code to go over into. As long as there is none, that is asked for, and costs little, however often it is.
+#[unsafe(naked)]
+unsafe extern "C" fn stub_exit_poll() {
+    naked_asm!(
+        "cmp byte ptr [r15 + {asked}], 0",
+        "jne {attend}",
+        "mov qword ptr [r15 + {rounds}], 0",
+        "push rax",
+        "mov rax, [r15 + {args}]",
+        "add rax, [r15 + {cells}]",
+        "mov rax, [rax]",
+        "mov [r15 + {args}], rax",
+        "test rax, rax",
+        "jnz 2f",
+        "mov rax, [r15 + {args} + 8]",
+        "add rax, [r15 + {cells}]",
+        "mov [rax], rax",
+        "2:",
+        "pop rax",
+        "ret",
+        asked = const offset::YIELD_FLAG,
+        rounds = const offset::WATCHED_ROUNDS,
+        args = const offset::STUB_ARGS,
+        cells = const offset::EXIT_CELLS,
+        attend = sym stub_exit_poll_slow,
     )
 }
 
@@ -467,6 +515,28 @@ unsafe extern "C" fn barrier(ctx: *mut ThreadContext, _sp: u64) {
 unsafe extern "C" fn call_slow(ctx: *mut ThreadContext, _sp: u64) {
     // SAFETY: called from a stub, frames recorded.
     unsafe { (engine(ctx).runtime().call_slow)(ctx) }
+}
+
+unsafe extern "C" fn watched_poll_slow(ctx: *mut ThreadContext, sp: u64) {
+    // SAFETY: called from a stub, frames recorded.
+    unsafe {
+        let [counts, _] = (*ctx).stub_args;
+        poll_slow(ctx, sp);
+        // It may be to count calls since then, or not to.
+        if counts != u64::from((*ctx).counts_calls.load(Relaxed)) && (*ctx).watch.adds_round() {
+            watch_slow(ctx, sp);
+        }
+    }
+}
+
+unsafe extern "C" fn exit_poll_slow(ctx: *mut ThreadContext, sp: u64) {
+    // SAFETY: called from a stub, frames recorded; the operands are offsets of an exit's cells.
+    unsafe {
+        let [cell, _] = (*ctx).stub_args;
+        poll_slow(ctx, sp);
+        let counts = (*ctx).counts_calls.load(Relaxed) != 0;
+        (*ctx).stub_args[0] = engine(ctx).exits().go_over(cell, counts, &mut (*ctx).watch);
+    }
 }
 
 unsafe extern "C" fn watch_slow(ctx: *mut ThreadContext, _sp: u64) {

@@ -143,73 +143,55 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// A poll behind which the code is left where the thread wants the other kind. As long as there is nothing to go over into, that is asked for, and costs little, however often it is.
+    /// A poll behind which the code is left where the thread wants the other kind, and there is code to go over into. The exit's cells are found through the thread's context: their addresses, as constants, would be kept in registers throughout the loop.
     pub(super) fn exit_poll(&mut self, exit: ir::Exit, live: &[ir::Value]) {
         let leave = self.leaves.iter().find(|leave| self.point == Point::Inst(leave.inst)).map(|leave| leave.block);
-        let counts = self.env.profiling != Profiling::Off;
-        let exit = self.env.exits.offsets(exit, !counts).zip(leave);
-        self.poll_for_kind(|t, on| t.go_over(exit, live, on));
+        let Some((cells, leave)) = self.env.exits.offsets(exit, !self.counts()).zip(leave) else { return self.poll() };
+        self.poll_for_kind(|t, on| {
+            t.pass_constants(&cells);
+            t.call_stub(Stub::ExitPoll, SiteKind::Poll);
+            let code = t.load_context(types::I64, offset::STUB_ARGS);
+            let live: Vec<ir::Value> = live.iter().copied().filter(|&value| !t.homes.has(t.current, value)).collect();
+            let live: Vec<Value> = live.into_iter().map(|value| t.value_in_cold(value)).collect();
+            let handed_over: Vec<BlockArg> = [code].into_iter().chain(live).map(BlockArg::Value).collect();
+            t.b.ins().brif(code, leave, &handed_over, on, &[]);
+        });
     }
 
     /// A poll of a loop that is not left, inside of one that is: rounds while the thread wants the other kind are counted.
     pub(super) fn watched_poll(&mut self, exit: ir::Exit) {
         self.poll_for_kind(|t, on| {
-            t.call_stub(Stub::Watch, SiteKind::Watched(exit));
+            t.pass_constants(&[i32::from(t.counts())]);
+            t.call_stub(Stub::WatchedPoll, SiteKind::Watched(exit));
             t.b.ins().jump(on, &[]);
         });
     }
 
-    /// A poll behind which something is done where the thread wants the other kind, in cold blocks: that ends the block and goes on in the one given, or elsewhere.
-    /// One look at the thread's flags says whether it does, or anybody asks for attention: neither is so in nearly all rounds.
-    fn poll_for_kind(&mut self, where_other: impl Fn(&mut Self, Block)) {
+    /// A poll at which the thread attends also where it wants the other kind of code: ends the block, and goes on in the one given, or elsewhere. One look at its flags says whether that is so, or anybody asks for attention: nearly always neither.
+    /// Which of them it is, the stub finds out: to the loop it is one call, as of any poll. Cold ways take registers, too. (With a way for each, `fannkuch` and `event_simulation` take 1 to 2 % longer.)
+    fn poll_for_kind(&mut self, attend: impl FnOnce(&mut Self, Block)) {
         if !self.env.options.polls {
             return;
         }
-        let counts = self.env.profiling != Profiling::Off;
         let flags = self.load_context(types::I32, offset::YIELD_FLAG);
-        let usual = i64::from(counts) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
+        let usual = i64::from(self.counts()) << (8 * (offset::COUNTS_CALLS - offset::YIELD_FLAG));
         let differs = self.b.ins().icmp_imm_u(IntCC::NotEqual, flags, usual);
         let on = self.branch_to_cold(differs);
-        // All come back by one edge: how many lead to the block behind the poll changes which registers the loop gets. (With one `raytrace` takes 1.3 % less than with several, `event_simulation` 2.5 % more; others could hardly be told apart.)
-        let back = self.cold_block();
-        // Two ways, which meet nowhere before both go on: only on the one references are other values behind it.
-        let asked = self.load_context(types::I8, offset::YIELD_FLAG);
-        let (attend, other) = (self.cold_block(), self.cold_block());
-        self.b.ins().brif(asked, attend, &[], other, &[]);
-        self.enter(other);
-        where_other(self, back);
-        self.enter(attend);
-        self.call_stub(Stub::Poll, SiteKind::Poll);
-        let now = self.load_context(types::I8, offset::COUNTS_CALLS);
-        let is_other = self.b.ins().icmp_imm_u(IntCC::NotEqual, now, i64::from(counts));
-        let other = self.cold_block();
-        self.b.ins().brif(is_other, other, &[], back, &[]);
-        self.enter(other);
-        where_other(self, back);
-        self.enter(back);
-        self.b.ins().jump(on, &[]);
+        attend(self, on);
         self.enter(on);
     }
 
-    /// Ends the block, where the thread wants the other kind of code: goes over into it, if there is some. The exit's cells are found through the thread's context: their addresses, as constants, would be kept in registers throughout the loop.
-    fn go_over(&mut self, exit: Option<([i32; 2], Block)>, live: &[ir::Value], on: Block) {
-        let Some(([cell, wanted], leave)) = exit else {
-            self.b.ins().jump(on, &[]);
-            return;
-        };
-        self.show_countdown();
-        let none = self.iconst(0);
-        self.store_context(offset::WATCHED_ROUNDS, none);
-        let cells = self.load_context(types::I64, offset::EXIT_CELLS);
-        let code = self.b.ins().load(types::I64, MemFlagsData::trusted(), cells, cell);
-        let live: Vec<ir::Value> = live.iter().copied().filter(|&value| !self.homes.has(self.current, value)).collect();
-        let live: Vec<Value> = live.into_iter().map(|value| self.value_in_cold(value)).collect();
-        let handed_over: Vec<BlockArg> = [code].into_iter().chain(live).map(BlockArg::Value).collect();
-        let want = self.cold_block();
-        self.b.ins().brif(code, leave, &handed_over, want, &[]);
-        self.enter(want);
-        self.b.ins().store(MemFlagsData::trusted(), cells, cells, wanted);
-        self.b.ins().jump(on, &[]);
+    /// Whether this code counts calls.
+    fn counts(&self) -> bool {
+        self.env.profiling != Profiling::Off
+    }
+
+    /// To a stub.
+    fn pass_constants(&mut self, args: &[i32]) {
+        for (index, &arg) in args.iter().enumerate() {
+            let arg = self.iconst(i64::from(arg));
+            self.store_context(offset::STUB_ARGS + 8 * index as i32, arg);
+        }
     }
 
     /// Ends the block: goes over into the code that goes on for the exit, which there is ([`Engine::has_exit_code`](crate::native::Engine::has_exit_code)), of the kind that is to run.
