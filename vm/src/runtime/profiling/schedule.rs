@@ -87,9 +87,14 @@ impl Schedule {
         }
     }
 
+    /// Calls a second up to which all are counted.
+    fn exact(&self) -> f64 {
+        if self.engine.has_optimized_code() { tuning::WINDOW_EXACT_OPTIMIZED } else { tuning::WINDOW_EXACT }
+    }
+
     /// More calls than may be counted.
     fn is_excessive(&self) -> bool {
-        self.most > tuning::WINDOW_EXACT
+        self.most > self.exact()
     }
 
     /// From one window to the next, in nanoseconds: so long that they take the part of the time that they may, but for what a profile is worth that is more or less sure.
@@ -101,7 +106,7 @@ impl Schedule {
 
     /// Of a window of a program whose calls are all counted: the longer, the farther they are from being too many.
     fn turn(&self) -> u64 {
-        let far = (tuning::WINDOW_EXACT / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
+        let far = (self.exact() / self.most.max(1.0)).clamp(1.0, tuning::WINDOW_TURNS);
         (tuning::WINDOW_TURN as f64 * far) as u64
     }
 
