@@ -67,7 +67,7 @@ knobs! {
     /// Calls a second up to which all are counted; beyond that, they are counted in windows.
     WINDOW_EXACT: f64 = 16e6, "window-exact", "calls/s", "ours: counting so many costs 0.6 percent, and is worth it: what windows stand for is time, and code that counts may be faster or slower than code that does not (the dense calls of call_density: by an eighth)";
     /// The same once there is optimized code.
-    WINDOW_EXACT_OPTIMIZED: f64 = 13e6, "window-exact-optimized", "calls/s", "ours: optimized code that counts has probes in its loops, which may cost more than the counting, and then fewer calls come in a second (bytecode_interpreter, 23e6 without counting and 15e6 with it, took a third longer for whole iterations); but with 8e6 the dense calls of call_density, 11e6, come in windows, which are off by 6 percent, and with 2e6 the call graph of work_queue overlaps by 83 percent instead of 99";
+    WINDOW_EXACT_OPTIMIZED: f64 = 13e6, "window-exact-optimized", "calls/s", "ours: optimized code that counts has probes in its loops, which may cost more than the counting, and then fewer calls come in a second (bytecode_interpreter, 23e6 without counting and some 17e6 with it, took a third longer for whole iterations); but with 8e6 the dense calls of call_density, 11e6, come in windows, which are off by 6 percent, and with 2e6 the call graph of work_queue overlaps by 83 percent instead of 99";
     /// What windows may take of the time, for a profile that is as sure as it is to be.
     WINDOW_PART: f64 = 0.001, "window-part", "share of the time", "ours: of programs whose windows take what window-cold says; with 0.0007 call graphs overlapped by 0.3 percent less in one run of each program";
     /// Length of a window in which calls are counted.
