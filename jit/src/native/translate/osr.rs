@@ -168,7 +168,7 @@ impl Translator<'_, '_> {
     }
 
     /// A poll at which the thread attends also where it wants the other kind of code: ends the block, and goes on in the one given, or elsewhere. One look at its flags says whether that is so, or anybody asks for attention: nearly always neither.
-    /// Which of them it is, the stub finds out: to the loop it is one call, as of any poll. Cold ways take registers, too. (With a way for each, `fannkuch` and `event_simulation` take 1 to 2 % longer.)
+    /// Which of them it is, the stub finds out: to the loop it is one call, as of any poll. What is computed in the cold, and how many edges come back from there, changes which registers the loop gets.
     fn poll_for_kind(&mut self, attend: impl FnOnce(&mut Self, Block)) {
         if !self.env.options.polls {
             return;
