@@ -84,7 +84,7 @@ pub enum Action {
 /// What a burst counts for, and what comes after it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ended {
-    /// Of each call of the burst.
+    /// Of each call of the burst; in windows as compared with the window's others, which stand for [`EndedWindow::told`] together.
     pub weight: f64,
     /// What to do now.
     pub next: Action,
@@ -93,10 +93,8 @@ pub struct Ended {
 /// What a window leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndedWindow {
-    /// Calls that were counted and for which no burst stands: their weight would be that of the next window.
-    pub left: u64,
-    /// Its bursts came equally often throughout.
-    pub is_even: bool,
+    /// Calls for which its samples stand together: those that were counted. If there is none, a later window's.
+    pub told: u64,
     /// What to wait for now.
     pub next: Wake,
 }
@@ -253,14 +251,7 @@ impl Sampler {
         self.counted_share = 1.0 / stands_for;
         match &mut self.machine {
             Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, burst, &mut self.common.random),
-            _ => EndedWindow { left: 0, is_even: true, next: Wake::Tick },
-        }
-    }
-
-    /// The calls of a window that stands for nothing: no sample is to stand for them.
-    pub fn forget(&mut self, at: Moment) {
-        if let Machine::Counted(counted) = &mut self.machine {
-            counted.forget(at);
+            _ => EndedWindow { told: calls, next: Wake::Tick },
         }
     }
 

@@ -5,7 +5,8 @@
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
 //! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
-//! Invariant: weights times recorded calls, and what was left to the driver when windows ended, add up to the calls made; without windows but for those at the end of a thread, after its last burst's interval.
+//! Invariant: without windows, weights times recorded calls add up to the calls made but for those at the end of a thread, after its last burst's interval. In windows a weight says what a call counts for beside the window's other ones, by how likely
+//! it was to be recorded, and what all of them stand for together is told when the window ends: what lies between a burst and the window's beginning depends on where that is, and a program that does the same whenever a window begins would show it.
 
 use super::random::Random;
 use super::{Action, Common, Ended, EndedWindow, Span, Tick, Wake};
@@ -41,19 +42,37 @@ pub(super) struct Counted {
     burst: u32,
     /// The call of the next burst.
     due: u64,
+    /// From burst to burst when that one was placed, in the mean.
+    spacing: u64,
+    /// Its calls, where it had begun before the window.
+    cut: Option<u32>,
     /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
     rest: Rest,
-    /// In the present window; and whether they came equally often throughout.
+    /// In the present brief window.
     bursts: u64,
-    is_even: bool,
+    /// The calls for which those of the present window stand.
+    told: u64,
     /// Calls that the last stack walk must be spread over.
     price: u64,
 }
 
 impl Counted {
     pub(super) fn new(mean: u64, burst: u32) -> Counted {
-        Counted { asked: mean, mean, asked_burst: burst, burst, due: 0, ended: None, rest: Rest::Lost, bursts: 0, is_even: true, price: 0 }
+        Counted {
+            asked: mean,
+            mean,
+            asked_burst: burst,
+            burst,
+            due: 0,
+            spacing: mean,
+            cut: None,
+            ended: None,
+            rest: Rest::Lost,
+            bursts: 0,
+            told: 0,
+            price: 0,
+        }
     }
 
     /// See [`Sampler::use_windows`](super::Sampler::use_windows).
@@ -81,9 +100,9 @@ impl Counted {
         }
         common.tick += 1;
         if self.burst > 1 {
-            return begin(self.burst);
+            return begin(self.cut.take().unwrap_or(self.burst));
         }
-        let weight = share(self.stands_for(at), 1);
+        let weight = self.weight(at, 1);
         match self.wait_for_next(at, &mut common.random) {
             Action::Wait(next) => Action::Top { weight, next },
             other => other,
@@ -91,25 +110,31 @@ impl Counted {
     }
 
     pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
-        // One that saw nothing leaves its calls to the next.
-        let weight = if calls == 0 { 0.0 } else { share(self.stands_for(at), calls) };
+        let weight = self.weight(at, calls);
         self.thin_out();
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
+    }
+
+    /// Of each of the burst's calls.
+    fn weight(&mut self, at: Moment, calls: u64) -> f64 {
+        // One that saw nothing leaves its calls to the next.
+        if calls == 0 {
+            return 0.0;
+        }
+        let stands_for = self.stands_for(at);
+        self.told += stands_for;
+        match self.rest {
+            Rest::Lost => share(stands_for, calls),
+            Rest::Left => share(self.spacing, u64::from(self.burst)),
+        }
     }
 
     /// A window that calls much more than the one before would be made of bursts: each time that it has had many, they come half as often, but not more rarely than was asked for.
     fn thin_out(&mut self) {
         self.bursts += 1;
-        if self.bursts.is_multiple_of(tuning::WINDOW_MANY) && self.mean < self.asked {
-            self.mean = (2 * self.mean).min(self.asked);
-            self.is_even = false;
+        if self.bursts.is_multiple_of(tuning::WINDOW_MANY) {
+            self.mean = self.mean.max((2 * self.mean).min(self.asked));
         }
-    }
-
-    /// The present window's bursts are over. Says whether they came equally often throughout.
-    fn close_window(&mut self) -> bool {
-        self.bursts = 0;
-        std::mem::replace(&mut self.is_even, true)
     }
 
     /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
@@ -126,36 +151,63 @@ impl Counted {
         let mean = if brief { mean.min(self.asked) } else { mean.max(self.asked) };
         self.burst = (u64::from(burst).min(mean / 2) as u32).max(self.asked_burst);
         self.mean = mean.max(2 * u64::from(self.burst));
-        let is_even = self.close_window();
-        let mut left = 0;
+        self.cut = None;
+        let mut told = std::mem::take(&mut self.told);
         // The first burst stands for the calls among which it was placed.
         if let Some(ended) = &mut self.ended {
-            left = at.calls.saturating_sub(*ended);
+            told += at.calls.saturating_sub(*ended);
             *ended = at.calls.max(*ended);
-            let most = self.mean.max(self.price);
-            if self.due > at.calls + most {
-                self.due = at.calls + 1 + random.below(most);
+            self.come_closer(at, random);
+        }
+        EndedWindow { told, next: self.wake(at) }
+    }
+
+    /// A brief window begins, and others like it have gone before: any of its calls is as likely to be in a burst as any other. So one may have begun before; what would be left of it is recorded. What the window before was like tells how far
+    /// bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
+    pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
+        self.bursts = 0;
+        self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
+        if self.ended.is_some() {
+            self.place(at, random);
+        }
+        self.wake(at)
+    }
+
+    /// The next burst was placed when they were farther apart.
+    fn come_closer(&mut self, at: Moment, random: &mut Random) {
+        let spacing = self.mean.max(self.price);
+        self.spacing = self.spacing.min(spacing);
+        if self.due > at.calls + spacing {
+            self.due = at.calls + 1 + random.below(spacing);
+        }
+    }
+
+    /// Where the next burst is, of some that began long ago.
+    fn place(&mut self, at: Moment, random: &mut Random) {
+        self.spacing = self.mean.max(self.price);
+        // The call at which a burst begins is not recorded, but where it is the burst.
+        let recorded = if self.burst > 1 { u64::from(self.burst) } else { 0 };
+        let left = random.below(self.spacing);
+        self.cut = (1..recorded).contains(&left).then_some(left as u32);
+        self.due = at.calls + 1;
+        if self.cut.is_none() {
+            self.due += if left < recorded { self.skip(random) } else { self.skip_under_way(random) };
+        }
+    }
+
+    /// What is left of a gap between bursts in which a window begins: the longer one is, the more likely that is, and anywhere in it.
+    fn skip_under_way(&self, random: &mut Random) -> u64 {
+        let most = self.most_skipped();
+        loop {
+            let (skip, left) = (self.skip(random), random.below(most));
+            if left < skip {
+                return left;
             }
         }
-        EndedWindow { left, is_even, next: Wake::After(self.due.saturating_sub(at.calls).max(1)) }
     }
 
-    /// A brief window begins. What the one before was like tells how far bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
-    pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
-        self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
-        let most = self.mean.max(self.price);
-        if self.ended.is_some() && self.due > at.calls + most {
-            self.due = at.calls + 1 + random.below(most);
-        }
+    fn wake(&self, at: Moment) -> Wake {
         Wake::After(self.due.saturating_sub(at.calls).max(1))
-    }
-
-    /// Calls that were counted and are told of by no window, nor by the next burst.
-    pub(super) fn forget(&mut self, at: Moment) {
-        self.close_window();
-        if let Some(ended) = &mut self.ended {
-            *ended = at.calls.max(*ended);
-        }
     }
 
     fn stands_for(&mut self, at: Moment) -> u64 {
@@ -170,12 +222,25 @@ impl Counted {
         at.calls.saturating_sub(ended)
     }
 
-    /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
     fn wait_for_next(&mut self, at: Moment, random: &mut Random) -> Action {
-        let mean = self.mean.max(self.price) - u64::from(self.burst) + u64::from(self.burst == 1);
-        let least = mean.div_ceil(2);
-        let skip = least + random.below(2 * (mean - least) + 1);
-        self.wait(at, skip.max(1))
+        self.spacing = self.mean.max(self.price);
+        let skip = self.skip(random);
+        self.wait(at, skip)
+    }
+
+    /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
+    fn skip(&self, random: &mut Random) -> u64 {
+        let least = self.skipped().div_ceil(2);
+        (least + random.below(self.most_skipped() - least + 1)).max(1)
+    }
+
+    /// In the mean.
+    fn skipped(&self) -> u64 {
+        self.spacing - u64::from(self.burst) + u64::from(self.burst == 1)
+    }
+
+    fn most_skipped(&self) -> u64 {
+        2 * self.skipped() - self.skipped().div_ceil(2)
     }
 
     fn wait(&mut self, at: Moment, calls: u64) -> Action {
@@ -350,43 +415,76 @@ mod tests {
         assert!((496..=1488).contains(&skip(100, false)));
     }
 
+    /// In brief windows, of which there have been some in its first thousand calls: bursts of up to 8 calls, one in a thousand calls or more.
+    fn in_brief_windows(common: &mut Common) -> Counted {
+        let mut counted = Counted::new(1000, 8);
+        counted.use_windows();
+        counted.end_burst(at(0), 8, common);
+        counted
+    }
+
+    /// Begins a brief window and makes so many calls in it: the first of each burst, how many it has recorded, and the weight of each.
+    fn brief_window(counted: &mut Counted, begin: u64, calls: u64, common: &mut Common) -> Vec<(u64, u64, f64)> {
+        let Wake::After(mut next) = counted.begin_brief_window(at(begin), &mut common.random) else { panic!("bursts come after calls") };
+        let mut bursts = Vec::new();
+        while next < calls {
+            let Action::Burst(Span::Calls(span)) = counted.poll(at(begin + next), common) else { panic!("{next} is due") };
+            let recorded = span.min(calls - next);
+            let ended = counted.end_burst(at(begin + next + recorded), recorded, common);
+            bursts.push((next + 1, recorded, ended.weight));
+            next += recorded + waited(ended.next);
+        }
+        bursts
+    }
+
+    #[test]
+    fn any_call_of_a_brief_window_is_as_likely_to_be_recorded_as_any_other() {
+        const WINDOWS: usize = 60_000;
+        let calls = 40 * tuning::WINDOW_BURSTS;
+        for price in [0, 60] {
+            let mut common = Common::new(Random::new(5));
+            let mut counted = in_brief_windows(&mut common);
+            counted.end_window(at(1000), calls, true, 8, &mut common.random);
+            counted.walked(price);
+            let mut recorded = vec![0.0; calls as usize + 1];
+            for window in 1..=WINDOWS as u64 {
+                for (first, calls, _) in brief_window(&mut counted, 1000 + window * calls, calls, &mut common) {
+                    (first..first + calls).for_each(|call| recorded[call as usize] += 1.0 / WINDOWS as f64);
+                }
+            }
+            let likely = 8.0 / price.max(40) as f64;
+            let off = (2..recorded.len()).find(|&call| (recorded[call] / likely - 1.0).abs() > 0.05);
+            assert_eq!(off, None, "{likely}: {recorded:?}");
+            assert!(recorded[1] < likely, "a burst begins behind a call");
+        }
+    }
+
     #[test]
     fn a_window_that_calls_much_more_than_the_last_is_not_made_of_bursts() {
-        let mut common = Common::new(Random::new(5));
-        let mut counted = Counted::new(1000, 8);
-        counted.end_burst(at(0), 8, &mut common);
-        assert!(counted.end_window(at(8), 30, true, 8, &mut common.random).is_even);
-        let wake = counted.begin_brief_window(at(8), &mut common.random);
-        let Wake::After(first) = wake else { panic!("bursts come after calls") };
-        let (mut now, mut bursts, mut told) = (8 + first, 0, 0.0);
-        while now < 100_000 {
-            now += 8;
-            let ended = counted.end_burst(at(now), 8, &mut common);
-            (told, bursts) = (told + 8.0 * ended.weight, bursts + 1);
-            now += waited(ended.next);
+        let mut told = 0.0;
+        for seed in 0..200 {
+            let mut common = Common::new(Random::new(seed));
+            let mut counted = in_brief_windows(&mut common);
+            counted.end_window(at(1000), 20 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
+            let bursts = brief_window(&mut counted, 1000, 100_000, &mut common);
+            assert!((100..300).contains(&bursts.len()), "a hundred of the usual distance, and some before: {}", bursts.len());
+            let weights: Vec<_> = bursts.iter().map(|burst| burst.2).collect();
+            assert!(weights.is_sorted() && weights[0] == 20.0 / 8.0 && weights.ends_with(&[1000.0 / 8.0]), "{weights:?}");
+            told += bursts.iter().map(|burst| burst.1 as f64 * burst.2).sum::<f64>();
+            assert_eq!(counted.end_window(at(101_000), 100_000, true, 8, &mut common.random).told, 100_000);
         }
-        assert!((100..250).contains(&bursts), "a hundred of the usual distance, and some before: {bursts}");
-        let ended = counted.end_window(at(now), now - 8, true, 8, &mut common.random);
-        assert!(!ended.is_even);
-        assert_eq!((told + ended.left as f64).round(), now as f64 - 8.0);
-        counted.begin_brief_window(at(now), &mut common.random);
-        (0..100).for_each(|_| _ = counted.end_burst(at(now), 8, &mut common));
-        assert!(counted.end_window(at(now), 30_000, true, 8, &mut common.random).is_even, "they were as far apart as they are to be");
+        assert!((told / 200.0 / 100_000.0 - 1.0).abs() < 0.03, "by the chance of each burst: {told}");
     }
 
     #[test]
     fn a_brief_window_has_bursts_whatever_the_one_before_was_like() {
         let mut common = Common::new(Random::new(5));
-        let mut counted = Counted::new(1000, 8);
-        counted.end_burst(at(0), 8, &mut common);
+        let mut counted = in_brief_windows(&mut common);
         counted.end_window(at(0), 5_000_000, false, 8, &mut common.random);
-        let Wake::After(next) = counted.begin_brief_window(at(100), &mut common.random) else { panic!("bursts come after calls") };
-        assert!((1..=1000).contains(&next), "{next}");
-        assert_eq!(counted.begin_brief_window(at(100), &mut common.random), Wake::After(next), "that stays as it is");
+        assert!(!brief_window(&mut counted, 100, 1500, &mut common).is_empty());
         counted.walked(50_000);
-        counted.end_burst(at(200), 8, &mut common);
-        let Wake::After(next) = counted.begin_brief_window(at(300), &mut common.random) else { panic!("bursts come after calls") };
-        assert!(next > 10_000, "its walk is to be paid for: {next}");
+        let bursts: usize = (1..=20).map(|window| brief_window(&mut counted, window * 1500, 1500, &mut common).len()).sum();
+        assert!(bursts < 5, "their walks are to be paid for: {bursts}");
     }
 
     /// It stands for the thousand calls among which it was placed: nearer, it would for more than there are.
@@ -405,23 +503,14 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_forgotten_are_told_of_by_no_burst() {
-        let mut common = Common::new(Random::new(5));
-        let mut counted = Counted::new(1000, 8);
-        counted.end_burst(at(2000), 8, &mut common);
-        counted.forget(at(2700));
-        assert_eq!(counted.end_burst(at(3000), 10, &mut common).weight, 30.0);
-    }
-
-    #[test]
     fn bursts_of_a_window_take_half_of_its_calls_at_most() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
         counted.end_burst(at(0), 8, &mut common);
         for (of_window, longest, burst, mean) in
-            [(9000, 64, 64, 1000), (9000, 8, 8, 1000), (9000, 600, 500, 1000), (300, 600, 50, 100), (30, 600, 8, 16)]
+            [(3000, 64, 64, 1000), (3000, 8, 8, 1000), (3000, 600, 500, 1000), (100, 600, 50, 100), (10, 600, 8, 16)]
         {
-            counted.end_window(at(0), of_window, true, longest, &mut common.random);
+            counted.end_window(at(0), of_window * tuning::WINDOW_BURSTS, true, longest, &mut common.random);
             assert_eq!(counted.poll(at(10_000), &mut common), begin(burst));
             let burst = u64::from(burst);
             assert!(((mean - burst) / 2..=mean * 3 / 2).contains(&waited(counted.end_burst(at(0), burst, &mut common).next)));
@@ -433,7 +522,7 @@ mod tests {
         let mut common = Common::new(Random::new(seed));
         let mut counted = Counted::new(1000, 8);
         counted.use_windows();
-        let (mut told, mut window) = (0.0, 0);
+        let (mut told, mut window) = (0, 0);
         let mut next = match counted.start(at(0), &mut common) {
             Action::Burst(_) => 0,
             other => waited(other),
@@ -442,17 +531,16 @@ mod tests {
             let end = calls.min(window + 700);
             if next >= end {
                 let ended = counted.end_window(at(end), end - window, false, 8, &mut common.random);
-                (told, window) = (told + ended.left as f64, end);
+                (told, window) = (told + ended.told, end);
                 let Wake::After(wait) = ended.next else { panic!("bursts come after calls") };
                 next = end + wait;
                 continue;
             }
             let recorded = 8.min(end - next);
             let ended = counted.end_burst(at(next + recorded), recorded, &mut common);
-            told += ended.weight * recorded as f64;
             next += recorded + waited(ended.next);
         }
-        told + counted.end_window(at(calls), calls - window, false, 8, &mut common.random).left as f64
+        (told + counted.end_window(at(calls), calls - window, false, 8, &mut common.random).told) as f64
     }
 
     #[test]
@@ -471,18 +559,17 @@ mod tests {
     fn what_a_window_leaves_is_no_part_of_the_next_one() {
         let mut common = Common::new(Random::new(5));
         let mut counted = Counted::new(1000, 8);
+        counted.use_windows();
         let first = 60 + waited(counted.start(at(60), &mut common));
-        assert_eq!(
-            counted.end_window(at(50), 300, true, 8, &mut common.random),
-            EndedWindow { left: 0, is_even: true, next: Wake::After(first - 50) },
-            "no burst yet"
-        );
+        let ended = counted.end_window(at(50), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
+        assert_eq!(ended, EndedWindow { told: 0, next: Wake::After(first - 50) }, "no burst yet");
         assert_eq!(counted.end_burst(at(58), 8, &mut common).weight, 1000.0 / 8.0, "as it was placed");
-        let EndedWindow { left: 12, next: Wake::After(next), .. } = counted.end_window(at(70), 300, true, 8, &mut common.random) else {
-            panic!("12 are left")
-        };
+        let ended = counted.end_window(at(1012), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
+        assert_eq!(ended.told, 1012, "twelve are left, and belong to it");
+        let Wake::After(next) = ended.next else { panic!("bursts come after calls") };
         assert!((1..=100).contains(&next), "the next one comes as soon as in any other window: {next}");
-        assert_eq!(counted.end_burst(at(80), 8, &mut common).weight, 10.0 / 8.0);
+        assert_eq!(counted.end_burst(at(1020), 8, &mut common).weight, 100.0 / 8.0);
+        assert_eq!(counted.end_window(at(1030), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random).told, 18);
     }
 
     #[test]

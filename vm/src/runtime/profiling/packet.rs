@@ -130,39 +130,23 @@ impl Packet {
         }
     }
 
-    /// Multiplies all weights.
-    pub fn weigh(&mut self, factor: f64) {
-        self.samples.iter_mut().for_each(|sample| sample.weight *= factor);
+    /// The calls that were recorded in samples from this one on stand for so many calls together. Says whether there are any.
+    pub fn share_out(&mut self, from: usize, calls: f64) -> bool {
+        let told = self.told(from);
+        if told > 0.0 {
+            self.samples[from..].iter_mut().for_each(|sample| sample.weight *= calls / told);
+        }
+        told > 0.0
     }
 
-    /// The samples from this one on were never made.
-    pub fn forget(&mut self, from: usize) {
-        self.samples.truncate(from);
-        self.discard();
-    }
-
-    /// Calls that were recorded in samples from this one on stand for so many calls more together; where they were recorded equally often throughout they get the same weight. Says whether there are any.
-    ///
-    /// Weights from burst to burst depend on where in a window a burst lies: a program that does the same whenever a window begins would show it.
-    pub fn share_out(&mut self, from: usize, more: f64, is_even: bool) -> bool {
+    /// For how many calls those stand that were recorded in samples from this one on.
+    pub fn told(&self, from: usize) -> f64 {
         let mut before = from.checked_sub(1).map_or(0, |before| self.samples[before].calls_end);
-        let (mut total, mut recorded) = (more, 0.0);
-        for sample in &self.samples[from..] {
+        let of_sample = |sample: &RawSample| {
             let top = u32::from(matches!(sample.kind, Kind::Top | Kind::BurstFromTop));
-            let calls = f64::from(sample.calls_end - before + top);
-            (total, recorded) = (total + sample.weight * calls, recorded + calls);
-            before = sample.calls_end;
-        }
-        if recorded == 0.0 {
-            return false;
-        }
-        let (told, samples) = (total - more, &mut self.samples[from..]);
-        if is_even || told <= 0.0 {
-            samples.iter_mut().for_each(|sample| sample.weight = total / recorded);
-        } else {
-            samples.iter_mut().for_each(|sample| sample.weight *= total / told);
-        }
-        true
+            sample.weight * f64::from(sample.calls_end - std::mem::replace(&mut before, sample.calls_end) + top)
+        };
+        self.samples[from..].iter().map(of_sample).sum()
     }
 
     /// The sample that was being made saw nothing.
@@ -225,39 +209,18 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_window_weigh_the_same_and_stand_for_all_of_them() {
+    fn calls_that_were_recorded_in_a_window_stand_for_all_of_them() {
         let mut packet = Packet::new(ThreadId::from_u32(0));
         burst(&mut packet, Kind::Burst, 5, 7.0);
-        assert!(!packet.share_out(1, 100.0, true), "no sample");
+        assert!(!packet.share_out(1, 100.0), "no sample");
         packet.seal(Kind::Nothing, 0.0, 0);
-        assert!(!packet.share_out(1, 100.0, true), "no call");
-        packet.forget(1);
+        assert!(!packet.share_out(1, 100.0), "no call");
         burst(&mut packet, Kind::Burst, 2, 10.0);
         burst(&mut packet, Kind::BurstFromTop, 3, 5.0);
         burst(&mut packet, Kind::Top, 0, 60.0);
-        assert!(packet.share_out(1, 40.0, true));
-        assert_eq!(weights(&packet), [7.0, 20.0, 20.0, 20.0], "140 calls, seven of which were recorded");
-    }
-
-    #[test]
-    fn calls_that_were_recorded_more_rarely_weigh_more() {
-        let mut packet = Packet::new(ThreadId::from_u32(0));
-        burst(&mut packet, Kind::Burst, 2, 10.0);
-        burst(&mut packet, Kind::Burst, 2, 30.0);
-        assert!(packet.share_out(0, 20.0, false));
-        assert_eq!(weights(&packet), [12.5, 37.5], "a hundred calls");
-    }
-
-    #[test]
-    fn samples_are_forgotten_with_their_calls() {
-        let mut packet = Packet::new(ThreadId::from_u32(0));
-        burst(&mut packet, Kind::Burst, 5, 7.0);
-        burst(&mut packet, Kind::Burst, 3, 2.0);
-        packet.forget(1);
-        burst(&mut packet, Kind::Burst, 2, 1.0);
-        packet.weigh(3.0);
-        let seen: Vec<_> = packet.samples().map(|(sample, _, calls)| (sample.weight, calls.len())).collect();
-        assert_eq!(seen, [(21.0, 5), (3.0, 2)]);
+        assert_eq!(packet.told(1), 100.0, "of six calls, two of which were on top of the stack");
+        assert!(packet.share_out(1, 200.0));
+        assert_eq!(weights(&packet), [7.0, 0.0, 20.0, 10.0, 120.0], "those that were recorded more rarely weigh more");
     }
 
     #[test]

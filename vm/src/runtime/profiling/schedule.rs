@@ -275,7 +275,7 @@ mod tests {
         assert!(!schedule.windows().gap().is_none());
         schedule.interval();
         assert!(schedule.windows().gap().is_none());
-        schedule.windows().tell_pace(Counted { length: 1_000_000, calls: 1_000_000, recorded: 0, recording: 0, preempted: 0 });
+        schedule.windows().tell_pace(Counted { length: 1_000_000, calls: 1_000_000, ..Counted::default() });
         schedule.open(schedule.closed + 1_000_000);
         assert_eq!(schedule.interval(), schedule.lasts);
         assert!(!schedule.windows().gap().is_none(), "a billion calls a second");

@@ -22,7 +22,7 @@ use profiler::samplers::{Action, Interval, Place, Random, Sampler, Signature, Sp
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Duration;
-use window::{EndedWindow, Window};
+use window::{EndedWindow, Paused, Window};
 
 /// More calls than a program makes.
 const NEVER: i64 = i64::MAX / 2;
@@ -59,7 +59,9 @@ pub struct ThreadProfiler {
     recorded: Recorded,
     /// The present window, if calls are counted only in some.
     window: Option<Window>,
-    /// The last one, whose samples are still in the packet while there is none.
+    /// The one that goes on in the next one.
+    paused: Option<Paused>,
+    /// The last one that has ended, whose samples are still in the packet while there is none.
     last_window: Option<EndedWindow>,
     /// Calls of windows before it for which no sample stands: the next one will.
     left: f64,
@@ -170,6 +172,7 @@ impl ThreadProfiler {
             spent: 0,
             recorded: Recorded::default(),
             window: None,
+            paused: None,
             last_window: None,
             left: 0.0,
             taken: 0,

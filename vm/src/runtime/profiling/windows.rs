@@ -13,7 +13,7 @@
 //! Invariant: time is that for which the thread was on a processor, without what the profiler and collections took.
 
 use profiler::tuning;
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -205,19 +205,12 @@ pub fn is_short(length: u64) -> bool {
     length < tuning::WINDOW_LENGTH / 8
 }
 
-/// A thread has seen so much less of a window than others see, all in nanoseconds of its own time: it noticed the window when that was about to end. (A thread that is blocked most of the time has seen little of windows and little has passed
-/// between them.)
-pub fn says_nothing(before: u64, length: u64, gap: Gap) -> bool {
-    const PART: f64 = 8.0;
-    // Half of the gap is the last window's.
-    let usual = gap.cycles as f64 / gap.lasts.max(1) as f64 / 2.0;
-    !gap.is_none() && is_short(length) && before as f64 > PART * usual * length as f64
-}
-
-/// What a thread has done in a window.
-#[derive(Clone, Copy, Debug)]
+/// What a thread has done in a window, or in several.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Counted {
-    /// In nanoseconds.
+    pub windows: u32,
+    /// In nanoseconds, by the time that passes, and by the thread's own.
+    pub passed: u64,
     pub length: u64,
     pub calls: u64,
     /// Of the calls, those that were recorded in bursts.
@@ -228,7 +221,26 @@ pub struct Counted {
     pub preempted: u64,
 }
 
+impl AddAssign for Counted {
+    fn add_assign(&mut self, other: Counted) {
+        self.windows += other.windows;
+        self.passed += other.passed;
+        self.length += other.length;
+        self.calls += other.calls;
+        self.recorded += other.recorded;
+        self.recording += other.recording;
+        self.preempted += other.preempted;
+    }
+}
+
 impl Counted {
+    /// Whether that says what the thread does. In a window that it noticed when it was about to end, or in some of which it was blocked, a thread does other things than it does most of the time: it may have woken for nothing. What it has done
+    /// in several such windows stands for all of the time before them; in one alone, for a thousand times as much.
+    pub fn is_enough(self) -> bool {
+        let is_usual = self.windows == 1 && !is_short(self.length) && 2 * self.length >= self.passed;
+        is_usual || self.length >= tuning::WINDOW_TOGETHER
+    }
+
     /// The part of `share` that makes up for what the window itself took.
     pub fn correction(self, before: u64, share: f64) -> f64 {
         1.0 - (1.0 + before as f64 / self.length.max(1) as f64) / share
@@ -237,7 +249,8 @@ impl Counted {
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
         let preempted = tuning::PREEMPTION * self.preempted as f64;
-        let taken = tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
+        let taken =
+            f64::from(self.windows) * tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
         // It takes time, but never all of it.
         taken.min(self.length as f64 / 2.0)
     }
@@ -264,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        let window = |length, calls| Counted { length, calls, recorded: 0, recording: 0, preempted: 0 };
+        let window = |length, calls| Counted { windows: 1, length, calls, ..Counted::default() };
         assert_eq!(share(0, window(100, 50)), 1.0);
         // It was cold, and counting has taken some of it.
         let is = |window: Counted, slow: f64| (share(900_000, window) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9;
@@ -287,13 +300,17 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_noticed_at_its_end_says_nothing() {
-        let gap = Gap { cycles: 100_000_000, opened: 0, lasts: 400_000 };
-        let says_nothing = |before, length| says_nothing(before, length, gap);
-        assert!(says_nothing(50_000_000, 2_000) && says_nothing(50_000_000, 0));
-        assert!(!says_nothing(50_000_000, 400_000) && !says_nothing(50_000_000, 100_000));
-        assert!(!says_nothing(250_000, 2_000), "the thread hardly runs at all");
-        assert!(!super::says_nothing(50_000, 2_000, Gap::default()), "all is counted");
+    fn windows_of_a_thread_that_is_blocked_in_them_go_together() {
+        let window = |length| Counted { windows: 1, passed: 60_000, length, ..Counted::default() };
+        assert!(window(60_000).is_enough() && window(30_000).is_enough());
+        assert!(!Counted { passed: 2_000, ..window(2_000) }.is_enough(), "noticed at its end");
+        let mut blocked = window(10_000);
+        let mut windows = 1;
+        while !blocked.is_enough() {
+            blocked += window(60_000);
+            windows += 1;
+        }
+        assert_eq!(windows, 5, "what it has done where it ran is not the whole of it");
     }
 
     #[test]
@@ -382,7 +399,7 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_fastest_thread() {
         let windows = Windows::new(1, None);
-        let tell = |calls, length| windows.tell_pace(Counted { length, calls, recorded: 0, recording: 0, preempted: 0 });
+        let tell = |calls, length| windows.tell_pace(Counted { length, calls, ..Counted::default() });
         tell(1000, 1_000_000);
         tell(5000, 1_000_000);
         tell(2000, 1_000_000);

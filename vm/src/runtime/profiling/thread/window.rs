@@ -8,7 +8,7 @@
 use super::super::clock;
 use super::super::packet::Kind;
 use super::super::windows::{self, Before, Counted, First, Windows};
-use super::{Cells, NEVER, ThreadProfiler, WINDOW_TICKS};
+use super::{Cells, LARGE, NEVER, ThreadProfiler, WINDOW_TICKS};
 use profiler::tuning;
 use std::time::Duration;
 
@@ -17,18 +17,39 @@ const FRAMES: usize = 640;
 /// Bursts of a window at most, but for one that is much longer.
 const BURSTS: usize = 20;
 
-/// A time in which calls are counted.
+/// A time in which calls are counted, or several, where the thread has hardly run in the first ones.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// In cycles of the thread's own time.
-    began: u64,
     before: Seen,
-    /// Calls counted before.
-    counted: u64,
-    /// [`clock::preemptions`] before.
-    preemptions: u64,
     /// Samples in the packet before.
     samples: usize,
+    /// In those that are over; and calls for which their samples stand, before they stand for others.
+    counted: Counted,
+    told: u64,
+    part: Part,
+}
+
+/// What was there when a window began, or the present part of it.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    /// In cycles of the thread's own time.
+    began: u64,
+    /// In cycles of the profiler's clock.
+    at: u64,
+    /// Calls counted before.
+    calls: u64,
+    /// [`clock::preemptions`] before.
+    preemptions: u64,
+}
+
+/// A window that goes on in the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Paused {
+    window: Window,
+    /// In cycles of the thread's own time.
+    at: u64,
+    /// [`Windows::rested`] then.
+    rested: u64,
 }
 
 /// What was seen of the thread before a window.
@@ -48,8 +69,6 @@ pub(super) struct EndedWindow {
     rested: u64,
     /// Samples in the packet before it began.
     samples: usize,
-    /// [`profiler::samplers::EndedWindow::is_even`].
-    is_even: bool,
     /// What it stands for: nanoseconds, and calls.
     nanos: f64,
     /// Nanoseconds of what comes behind it that are in that already.
@@ -59,8 +78,16 @@ pub(super) struct EndedWindow {
     correction: f64,
     /// Of the calls, those for which no sample stands: all, if there is none.
     left: f64,
-    /// Hardly anything was seen in it, so it stands for nothing: the next one does for the time up to here, of so many nanoseconds.
-    unseen: Option<u64>,
+}
+
+impl Seen {
+    /// So many nanoseconds more have passed that nobody has seen.
+    fn and(self, nanos: u64) -> Seen {
+        match self {
+            Seen::Window(before) => Seen::Window(before + nanos),
+            Seen::Nothing(first) => Seen::Nothing(First { ran: first.ran + nanos, ..first }),
+        }
+    }
 }
 
 impl ThreadProfiler {
@@ -94,51 +121,52 @@ impl ThreadProfiler {
         let is_open = self.profiler.windows().is_some_and(Windows::is_open);
         if let Some(window) = self.window {
             // Noticed late: what the window stands for is not yet seen.
-            if is_open && windows::is_short(self.nanos(window.began, now)) {
+            if is_open && windows::is_short(self.nanos(window.part.began, now)) {
                 return;
             }
-            self.end_window(window, now, clock::preemptions().saturating_sub(window.preemptions), cells);
+            self.close_window(window, now, cells);
         }
         if !is_open {
             return;
         }
         let Some(windows) = self.profiler.windows() else { return };
         let (at, gap, burst) = (self.profiler.cycles(), windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
-        let before = match self.share_gap(now) {
-            Some(before) => Seen::Window(before),
-            None => Seen::Nothing(First { gap, at, ran: self.nanos(self.born, now) }),
+        let window = match self.paused.take() {
+            Some(Paused { window, at, rested }) => Window { before: window.before.and(self.since(at, rested, now)), ..window },
+            None => {
+                let seen = self.share_gap(now).map(Seen::Window);
+                self.hand_over_full();
+                let before = seen.unwrap_or_else(|| Seen::Nothing(First { gap, at, ran: self.nanos(self.born, now) }));
+                Window { before, samples: self.packet.len(), counted: Counted::default(), told: 0, part: Part::default() }
+            }
         };
-        self.hand_over_full();
-        if matches!(before, Seen::Window(_)) {
+        if matches!(window.before, Seen::Window(_)) {
             self.packet.take_memory(FRAMES, BURSTS * burst as usize);
         }
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
-        let counted = self.calls(cells);
+        let calls = self.calls(cells);
         if !gap.is_none() {
-            let next = self.sampler.begin_brief_window(self.at(counted));
-            self.wait(next, counted);
+            let next = self.sampler.begin_brief_window(self.at(calls));
+            self.wait(next, calls);
         }
-        self.arm(counted, cells);
-        let preemptions = clock::preemptions();
-        self.window = Some(Window { began: now, before, counted, preemptions, samples: self.packet.len() });
+        self.arm(calls, cells);
+        let part = Part { began: now, at, calls, preemptions: clock::preemptions() };
+        self.window = Some(Window { part, ..window });
     }
 
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
     fn share_gap(&mut self, now: u64) -> Option<u64> {
         let last = self.last_window?;
-        let gap = self.since(last, now);
-        if let Some(unseen) = last.unseen {
-            return Some(gap + unseen);
-        }
+        let gap = self.since(last.at, last.rested, now);
         self.extend(last, gap / 2);
         Some((gap / 2).min(gap.saturating_sub(last.ahead)))
     }
 
-    /// Nanoseconds of the thread's own time without rests. Of one in which it was blocked, what it did not run is left out as well.
-    fn since(&self, last: EndedWindow, now: u64) -> u64 {
-        let rested = self.profiler.windows().map_or(0, Windows::rested) - last.rested;
-        self.nanos(last.at + rested, now)
+    /// Nanoseconds of the thread's own time without rests, from one cycle of it, with so many in rests before, to another. Of rests in which it was blocked, what it did not run is left out as well.
+    fn since(&self, at: u64, rested: u64, now: u64) -> u64 {
+        let rested = self.profiler.windows().map_or(0, Windows::rested) - rested;
+        self.nanos(at + rested, now)
     }
 
     /// The last window stands for so many nanoseconds behind it, which is all that it stands for.
@@ -149,53 +177,74 @@ impl ThreadProfiler {
         self.counters.calls += (last.calls * more) as u64;
         self.counters.time_told += nanos;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
-        if self.packet.share_out(last.samples, self.left, last.is_even) {
+        if self.packet.share_out(last.samples, self.packet.told(last.samples) + self.left) {
             self.left = 0.0;
         }
         self.left += last.left * (1.0 + more);
     }
 
-    /// The thread was taken off its processor so often meanwhile.
-    fn end_window(&mut self, window: Window, now: u64, preempted: u64, cells: &Cells) {
-        let calls = self.calls(cells);
-        self.recorded_until(self.profiler.cycles());
+    /// The window ends with this cycle of the thread's own time, or goes on in the next one.
+    fn close_window(&mut self, mut window: Window, now: u64, cells: &Cells) {
+        let preempted = clock::preemptions().saturating_sub(window.part.preemptions);
+        let now = self.count_part(&mut window, now, preempted, cells);
+        let windows = self.profiler.windows().expect("it was one of them");
+        let is_enough = windows.gap().is_none() || window.counted.is_enough() || self.packet.bytes() > LARGE;
+        if is_enough || matches!(window.before, Seen::Nothing(_)) {
+            return self.end_window(window, now);
+        }
+        self.window = None;
+        self.paused = Some(Paused { window, at: now, rested: windows.rested() });
+    }
+
+    /// Adds the present part of a window to what it has counted; the thread was taken off its processor so often meanwhile. Says when it ends.
+    fn count_part(&mut self, window: &mut Window, now: u64, preempted: u64, cells: &Cells) -> u64 {
+        let (calls, at) = (self.calls(cells), self.profiler.cycles());
+        self.recorded_until(at);
         if let Some(burst) = self.burst {
             let next = self.end_burst(burst, calls, cells);
             self.follow(next, calls, false, cells);
         }
         self.set_countdown(NEVER, cells);
-        let windows = self.profiler.windows().expect("it was one of them");
+        let (part, recorded) = (window.part, std::mem::take(&mut self.recorded));
         // Who was off the processor during a slow path seems to have been there for longer than it took, but each call was counted at least.
-        let counting = tuning::COUNT_COST * (calls - window.counted) as f64;
-        let now = now.max(window.began + self.profiler.rate().cycles(Duration::from_nanos(counting as u64)));
-        let recorded = std::mem::take(&mut self.recorded);
+        let counting = tuning::COUNT_COST * (calls - part.calls) as f64;
+        let now = now.max(part.began + self.profiler.rate().cycles(Duration::from_nanos(counting as u64)));
         let counted = Counted {
-            length: self.nanos(window.began, now),
-            calls: calls - window.counted,
+            windows: 1,
+            passed: self.nanos(part.at, at),
+            length: self.nanos(part.began, now),
+            calls: calls - part.calls,
             recording: self.nanos(0, recorded.cycles),
             recorded: recorded.calls,
             preempted,
         };
-        let before = match window.before {
+        let windows = self.profiler.windows().expect("it was one of them");
+        windows.tell_pace(counted);
+        window.counted += counted;
+        let stands_for = windows::share(self.before(window).nanos, window.counted);
+        let ended = self.sampler.end_window(self.at(calls), counted.calls, stands_for, windows.burst());
+        self.wait(ended.next, calls);
+        window.told += ended.told;
+        now
+    }
+
+    fn before(&self, window: &Window) -> Before {
+        match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
-            Seen::Nothing(first) => first.before(counted.length, self.profiler.cycles()),
-        };
-        if windows::says_nothing(before.nanos, counted.length, windows.gap()) && matches!(window.before, Seen::Window(_)) {
-            return self.forget_window(window, now, counted, before.nanos);
+            Seen::Nothing(first) => first.before(window.counted.length, self.profiler.cycles()),
         }
+    }
+
+    fn end_window(&mut self, window: Window, now: u64) {
+        let (counted, before) = (window.counted, self.before(&window));
+        let rested = self.profiler.windows().map_or(0, Windows::rested);
         let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
         let correction = counted.correction(before.nanos, stands_for);
-        windows.tell_pace(counted);
-        let rested = windows.rested();
-        let at = self.at(calls);
-        let ended = self.sampler.end_window(at, counted.calls, stands_for, windows.burst());
-        self.wait(ended.next, calls);
         if counted.calls == 0 && stands_for > 1.0 && self.profiler.is_read_at_the_end() {
             // Without such windows a program that calls in some of its phases alone would look as if it always did. The compiler asks for shares, which that does not change.
             self.packet.seal(Kind::Nothing, 0.0, WINDOW_TICKS + self.counters.windows);
         }
-        let is_even = ended.is_even;
-        let left = if self.packet.share_out(window.samples, ended.left as f64, is_even) { 0.0 } else { ended.left as f64 * stands_for };
+        let left = if self.packet.share_out(window.samples, window.told as f64) { 0.0 } else { window.told as f64 * stands_for };
         self.packet.scale(window.samples, stands_for, nanos);
         self.window = None;
         self.counters.windows += 1;
@@ -205,40 +254,7 @@ impl ThreadProfiler {
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
         let ahead = before.ahead;
-        self.last_window =
-            Some(EndedWindow { at: now, rested, samples: window.samples, is_even, nanos, ahead, calls, correction, left, unseen: None });
-    }
-
-    /// A window that was noticed when it was about to end. What it has seen would stand for a thousand times as much, or nothing for all.
-    fn forget_window(&mut self, window: Window, now: u64, counted: Counted, before: u64) {
-        self.packet.forget(window.samples);
-        self.sampler.forget(self.at(window.counted + counted.calls));
-        self.window = None;
-        self.counters.windows += 1;
-        self.counters.calls_counted += counted.calls;
-        let rested = self.profiler.windows().map_or(0, Windows::rested);
-        let (samples, unseen) = (self.packet.len(), Some(before + counted.length));
-        self.last_window = Some(EndedWindow {
-            at: now,
-            rested,
-            samples,
-            is_even: true,
-            nanos: 1.0,
-            ahead: 0,
-            calls: 0.0,
-            correction: 0.0,
-            left: 0.0,
-            unseen,
-        });
-    }
-
-    /// What came behind the last window that has seen something, up to now, is as what was before.
-    fn stand_for_unseen(&mut self, unseen: u64, now: u64) {
-        let seen = self.nanos(self.born, now).saturating_sub(unseen).max(1);
-        let more = unseen as f64 / seen as f64;
-        self.packet.weigh(1.0 + more);
-        self.counters.calls += (self.counters.calls as f64 * more) as u64;
-        self.counters.time_told += unseen;
+        self.last_window = Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -247,27 +263,18 @@ impl ThreadProfiler {
 
     pub(super) fn finish_window(&mut self, cells: &Cells) {
         let now = self.own_time();
-        match (self.window, self.last_window) {
-            (Some(window), _) => {
-                // Another thread may be here, which does not know.
-                self.end_window(window, now, 0, cells);
-                match self.last_window {
-                    Some(EndedWindow { unseen: Some(unseen), .. }) => self.stand_for_unseen(unseen, now),
-                    Some(last) => self.extend(last, 0),
-                    None => {}
-                }
-            }
-            (None, last) => {
-                cells.set_left(self.armed);
-                // What has run since the last window has none of its own.
-                if let Some(last) = last {
-                    let behind = self.since(last, now);
-                    match last.unseen {
-                        Some(unseen) => self.stand_for_unseen(unseen + behind, now),
-                        None => self.extend(last, behind),
-                    }
-                }
-            }
+        if let Some(mut window) = self.window {
+            // Another thread may be here, which does not know how often this one was off its processor.
+            let now = self.count_part(&mut window, now, 0, cells);
+            self.end_window(window, now);
+        } else if let Some(Paused { mut window, at, rested }) = self.paused.take() {
+            // What has run since then has no window of its own.
+            window.before = window.before.and(self.since(at, rested, now));
+            self.end_window(window, now);
+        }
+        cells.set_left(self.armed);
+        if let Some(last) = self.last_window {
+            self.extend(last, self.since(last.at, last.rested, now));
         }
         // How much the thread has run, beside what windows have told of it.
         let has_rests = self.profiler.options().rest.is_some();
@@ -276,7 +283,8 @@ impl ThreadProfiler {
 
     /// Cycles for which the thread was on a processor, but not here. On whichever thread: at the program's end this one may be blocked for good.
     fn own_time(&self) -> u64 {
-        let last = self.window.map(|window| window.began).or(self.last_window.map(|last| last.at));
+        let last =
+            self.window.map(|window| window.part.began).or(self.paused.map(|paused| paused.at)).or(self.last_window.map(|last| last.at));
         let ran = self.clock.read().map_or(0, |time| self.profiler.rate().cycles(time));
         ran.saturating_sub(self.taken).max(last.unwrap_or(self.born))
     }
@@ -285,6 +293,7 @@ impl ThreadProfiler {
 #[cfg(test)]
 mod tests {
     use crate::runtime::profiling::packet::Kind;
+    use crate::runtime::profiling::windows::Gap;
     use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
     use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
@@ -388,6 +397,42 @@ mod tests {
         let told: Vec<_> = profile.packet.samples().map(|(sample, ..)| (sample.kind, sample.weight)).collect();
         assert_eq!(told, [(Kind::Nothing, 0.0); 2], "calls of which none was recorded are left to later windows");
         assert!(profile.packet.samples().all(|(sample, ..)| sample.stands_for > 2.5e6), "two milliseconds, and some of the time around");
+    }
+
+    /// A thread that is blocked in some windows: those go together with the next.
+    #[test]
+    fn a_window_in_which_a_thread_was_blocked_stands_for_nothing_alone() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let windows = profiler.windows().expect("there are windows");
+        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
+        windows.set_open(false);
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        let mut ended = Vec::new();
+        for (is_blocked, calls) in [(false, 10), (true, 0), (true, 0), (false, 1000), (false, 10), (true, 0)] {
+            for is_open in [true, false] {
+                match is_blocked && !is_open {
+                    true => std::thread::sleep(Duration::from_millis(2)),
+                    false => work(2),
+                }
+                windows.set_open(is_open);
+                ctx.calls_left -= if is_open { 0 } else { calls };
+                // SAFETY: as above.
+                unsafe { profile.tick(&raw mut ctx, 1) };
+            }
+            ended.push(profile.counters.windows);
+        }
+        assert_eq!(ended, [1, 1, 1, 2, 3, 3]);
+        assert!(profile.packet.samples().all(|(sample, ..)| sample.kind != Kind::Nothing), "the thread calls whenever it runs");
+        work(2);
+        // SAFETY: as above, and the thread makes no more calls.
+        unsafe { profile.finish(&raw mut ctx) };
+        let counters = profile.counters;
+        assert_eq!(counters.windows, 4, "the last one has nothing to go together with");
+        let off = counters.time_ran.abs_diff(counters.time_told);
+        assert!(off * 100 < counters.time_ran, "{} ns told of {}", counters.time_told, counters.time_ran);
     }
 
     /// Another thread finishes its profile. (All its calls are counted, so the window goes on.)
