@@ -59,7 +59,7 @@ counters! {
     bursts_skipped, "bursts-skipped", "bursts", "bursts that the history table has prevented";
     bursts_re_enabled, "bursts-re-enabled", "bursts", "bursts of known signatures, compensated by the re-enable ratio";
     burst_calls, "burst-calls", "calls", "calls recorded in bursts";
-    windows, "windows", "windows", "times in which calls were counted, where they were not counted all the time";
+    windows, "windows", "windows", "times in which calls were counted, where they were not counted all the time; several count as one in which a thread was blocked";
     calls_counted, "calls-counted", "calls", "calls that were counted in windows";
     calls_corrected, "calls-corrected", "calls", "calls among those reckoned that make up for what counting itself takes of a window";
     time_ran, "time-ran", "ns", "time that threads were on a processor, where calls were counted in windows";

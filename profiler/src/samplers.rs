@@ -93,7 +93,7 @@ pub struct Ended {
 /// What a window leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndedWindow {
-    /// Calls for which its samples stand together: those that were counted. If there is none, a later window's.
+    /// Calls for which its samples stand together: those that were counted, but for a thread's first burst, which stands for those among which it was placed. If there is no sample, a later window's.
     pub told: u64,
     /// What to wait for now.
     pub next: Wake,
@@ -246,7 +246,8 @@ impl Sampler {
         }
     }
 
-    /// A window is over, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver multiplies weights accordingly. `burst`: calls in a burst of the next one.
+    /// A window is over, or a part of one, outside of which calls are neither counted nor sampled: what it has counted, and for how many times as many it stands. The driver shares
+    /// [`EndedWindow::told`] out and multiplies weights by what the window stands for in the end. `burst`: calls in a burst of the next one.
     pub fn end_window(&mut self, at: Moment, calls: u64, stands_for: f64, burst: u32) -> EndedWindow {
         self.counted_share = 1.0 / stands_for;
         match &mut self.machine {

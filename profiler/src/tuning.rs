@@ -108,6 +108,8 @@ knobs! {
     BESIDE_SETTLED: u32 = 8, "beside-settled", "times", "ours: an eighth of what windows, organizer and compile thread take of a program that has settled; a change in what its optimized code does is seen within some seconds instead of one";
     /// Calls from burst to burst in these windows, in the mean.
     BESIDE_MEAN: u64 = 500, "beside-mean", "calls", "ours: some bursts in each window";
+    /// Calls in one of these bursts.
+    BESIDE_BURST: u32 = 32, "beside-burst", "calls", "ours: the compiler asks about many calls, and trusts a profile by how many were recorded";
     /// What counting a call takes, in optimized code for one that was inlined, too.
     COUNT_COST: f64 = 0.1, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
@@ -119,7 +121,7 @@ knobs! {
     /// By how much the calls between windows may be other than one window says, in the mean; of several, that by their number.
     WINDOW_FEW: f64 = 0.5, "window-few", "share of the calls", "ours: of programs that run for a tenth of a second, with two to five windows, the numbers of calls are off by 10 to 40 percent";
     /// What a window takes besides counting: its ticks, and code that was not run just before it.
-    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 4 ms apart";
+    WINDOW_COLD: f64 = 15e3, "window-cold", "ns", "ours: by it windows of programs that call little are at least 5 ms apart";
 
     /// What a call takes in code that does little else.
     CALL_TIME: u64 = 3, "call-time", "ns", "ours: measured on call-heavy samples, baseline tier";
@@ -190,7 +192,7 @@ knobs! {
     /// The part of a site's calls whose contexts are known, from which contexts are asked of it.
     INLINE_CONTEXTS_KNOWN: f64 = 0.9, "inline-contexts-known", "share of the site", "ours: what has no context, for a full structure, is then no more than what a receiver must have to count";
     /// Samples from which a profile is asked at all.
-    INLINE_LEAST_SAMPLES: u64 = 1_000, "inline-least-samples", "samples", "ours: thirty bursts in windows, the first milliseconds of a program that calls much";
+    INLINE_LEAST_SAMPLES: u64 = 1_000, "inline-least-samples", "samples", "ours: thirty bursts of beside-burst calls, the first milliseconds of a program that calls much";
     /// Standard errors between a call's share and the one at which the decision flips, from which a function is compiled again for it.
     INLINE_SURE: f64 = 2.0, "inline-sure", "standard errors", "ours: one of twenty is then due to chance";
     /// Samples of a call site from which its receivers are known.

@@ -250,3 +250,16 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
         assert!((found / exact).ln().abs() < 0.7, "{name}: {found} of all calls instead of {exact}");
     }
 }
+
+/// A thread that wakes in a window may find the lock taken, and sleep again: several windows go together then, and their samples stand for all that was counted in them.
+#[test]
+fn samples_of_threads_that_wait_for_a_lock_stand_for_all_of_their_calls() {
+    let folder = Folder::new("locked");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lang-samples/lock_latency.lang");
+    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive", "--", "4", "60000"], 0);
+    let counters = found.meta().counters;
+    assert!(counters.windows > 4 && counters.calls_counted < counters.calls, "all calls were counted: {}", found.meta());
+    let told = found.dcg_total() / counters.calls as f64;
+    // Where a thread ends, there may be no sample any more to stand for what it has called last.
+    assert!((0.7..1.01).contains(&told), "{told} of {} calls", counters.calls);
+}

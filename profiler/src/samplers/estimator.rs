@@ -1,6 +1,6 @@
 //! Our own sampler: short bursts at random calls, each worth exactly the calls that it stands for.
 //!
-//! The weight of a burst's calls is the exact number of calls since the last burst by the calls in this one (a Horvitz-Thompson estimate).
+//! Without windows the weight of a burst's calls is the exact number of calls since the last burst by the calls in this one (a Horvitz-Thompson estimate).
 //! - [`Counted`]: bursts come every so many calls, at random; time plays no part, so neither density nor latency can bias it.
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
@@ -44,7 +44,7 @@ pub(super) struct Counted {
     due: u64,
     /// From burst to burst when that one was placed, in the mean.
     spacing: u64,
-    /// Its calls, where it had begun before the window.
+    /// Calls of the next burst, if that had begun before the window.
     cut: Option<u32>,
     /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
@@ -111,7 +111,6 @@ impl Counted {
 
     pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
         let weight = self.weight(at, calls);
-        self.thin_out();
         Ended { weight, next: self.wait_for_next(at, &mut common.random) }
     }
 
@@ -137,7 +136,7 @@ impl Counted {
         }
     }
 
-    /// Where stacks are deep, bursts are rarer: each stands for the calls since the one before, so that weights stay right. `price` in counted calls.
+    /// Where stacks are deep, bursts are rarer, and weigh more. `price` in counted calls.
     pub(super) fn walked(&mut self, price: u64) {
         self.price = price;
     }
@@ -176,7 +175,7 @@ impl Counted {
     /// The next burst was placed when they were farther apart.
     fn come_closer(&mut self, at: Moment, random: &mut Random) {
         let spacing = self.mean.max(self.price);
-        self.spacing = self.spacing.min(spacing);
+        self.spacing = self.spacing.min(spacing).max(u64::from(self.burst));
         if self.due > at.calls + spacing {
             self.due = at.calls + 1 + random.below(spacing);
         }
@@ -187,11 +186,11 @@ impl Counted {
         self.spacing = self.mean.max(self.price);
         // The call at which a burst begins is not recorded, but where it is the burst.
         let recorded = if self.burst > 1 { u64::from(self.burst) } else { 0 };
-        let left = random.below(self.spacing);
-        self.cut = (1..recorded).contains(&left).then_some(left as u32);
+        let position = random.below(self.spacing);
+        self.cut = (1..recorded).contains(&position).then_some(position as u32);
         self.due = at.calls + 1;
         if self.cut.is_none() {
-            self.due += if left < recorded { self.skip(random) } else { self.skip_under_way(random) };
+            self.due += if position < recorded { self.skip(random) } else { self.skip_under_way(random) };
         }
     }
 
@@ -223,6 +222,7 @@ impl Counted {
     }
 
     fn wait_for_next(&mut self, at: Moment, random: &mut Random) -> Action {
+        self.thin_out();
         self.spacing = self.mean.max(self.price);
         let skip = self.skip(random);
         self.wait(at, skip)
@@ -474,6 +474,22 @@ mod tests {
             assert_eq!(counted.end_window(at(101_000), 100_000, true, 8, &mut common.random).told, 100_000);
         }
         assert!((told / 200.0 / 100_000.0 - 1.0).abs() < 0.03, "by the chance of each burst: {told}");
+    }
+
+    #[test]
+    fn a_window_that_calls_much_more_than_the_last_is_not_made_of_single_samples() {
+        let mut common = Common::new(Random::new(5));
+        let mut counted = Counted::new(1000, 1);
+        counted.use_windows();
+        counted.poll(at(0), &mut common);
+        counted.end_window(at(1000), 2 * tuning::WINDOW_BURSTS, true, 1, &mut common.random);
+        let Wake::After(mut next) = counted.begin_brief_window(at(1000), &mut common.random) else { panic!("samples come after calls") };
+        let mut samples = 0;
+        while next < 100_000 {
+            next += waited(counted.poll(at(1000 + next), &mut common));
+            samples += 1;
+        }
+        assert!((100..500).contains(&samples), "a hundred of the usual distance, and some before: {samples}");
     }
 
     #[test]

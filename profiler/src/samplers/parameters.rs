@@ -148,7 +148,7 @@ impl Parameters {
 
     /// The same in windows that are short since code that counts is slower.
     pub const fn beside_estimator() -> Parameters {
-        Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean: tuning::BESIDE_MEAN }, burst: tuning::WINDOW_BURST })
+        Parameters::new(Mode::Estimator { trigger: Trigger::Calls { mean: tuning::BESIDE_MEAN }, burst: tuning::BESIDE_BURST })
     }
 
     /// Our own with a timer: a burst of 8 in every interval of 0.2 ms, at a random call of it.

@@ -26,7 +26,7 @@ pub struct SamplingArgs {
     /// Calls from one sample of cbs to the next, by default 2
     #[arg(long, value_name = "N")]
     pub stride: Option<u32>,
-    /// Length of a burst in calls, or in time with a unit such as 0.2ms; by default 20000 calls; for the estimator 8; where calls are counted in windows 32, on the baseline and opt tiers up to 512 while many have new contexts
+    /// Length of a burst in calls, or in time with a unit such as 0.2ms; by default 20000 calls; for the estimator 8; where calls are counted in windows 64, on the baseline and opt tiers up to 512 while many have new contexts
     #[arg(long, value_name = "LENGTH", value_parser = parse_length)]
     pub burst: Option<Length>,
     /// Part of the bursts at known stacks that adaptive bursting takes all the same, from 0 (none) to 1; by default 0.05

@@ -55,7 +55,7 @@ pub struct ThreadProfiler {
     counters: Counters,
     /// Cycles that were spent here.
     spent: u64,
-    /// Of the present window, what bursts have recorded in the program's own code.
+    /// Of the present window, or part of one, what bursts have recorded in the program's own code.
     recorded: Recorded,
     /// The present window, if calls are counted only in some.
     window: Option<Window>,

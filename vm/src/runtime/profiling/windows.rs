@@ -1,10 +1,10 @@
 //! Counting calls some of the time: where calls are so frequent that counting each would be felt, code that counts runs in short windows only, and code that does not in between.
 //!
 //! In: how many calls a second threads have made in windows; how far the profile may still be off, and how many contexts are new; when windows begin and end
-//! ([`Schedule`](super::schedule::Schedule), on the timer's thread). Out: whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`First`]).
+//! ([`Schedule`](super::schedule::Schedule), on the timer's thread). Out: whether there is one now, and how long bursts are in it ([`Windows`], for all threads); what a window's calls stand for ([`share`], [`First`]), and whether they do so alone ([`Counted::is_enough`]).
 //!
 //! While a window is open all calls go to code that counts them ([`jit::native::Engine::count_calls`]); a thread counts from when it has noticed that. A window stands for itself and for half of the
-//! time on either side: windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
+//! time on either side (several that go together, for all of the time between them, too): windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
 //! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
@@ -70,7 +70,7 @@ impl Windows {
         self.novelty.store(contexts.to_bits(), Relaxed);
     }
 
-    /// Calls in a burst of the next window: the more, the more new contexts they bring. Bursts of one window are of one length, and its calls weigh the same.
+    /// Calls in a burst of the next window: the more, the more new contexts they bring.
     pub fn burst(&self) -> u32 {
         let (least, most) = self.bursts;
         ((f64::from(least) * self.novelty()) as u32).clamp(least, most)
@@ -234,7 +234,7 @@ impl AddAssign for Counted {
 }
 
 impl Counted {
-    /// Whether that says what the thread does. In a window that it noticed when it was about to end, or in some of which it was blocked, a thread does other things than it does most of the time: it may have woken for nothing. What it has done
+    /// Whether that says what the thread does. In a window that it noticed when it was about to end, or in some of which it was blocked or kept from its processor, a thread does other things than it does most of the time: it may have woken for nothing. What it has done
     /// in several such windows stands for all of the time before them; in one alone, for a thousand times as much.
     pub fn is_enough(self) -> bool {
         let is_usual = self.windows == 1 && !is_short(self.length) && 2 * self.length >= self.passed;
@@ -264,7 +264,7 @@ impl Counted {
     }
 }
 
-/// For how much of a thread's time one unit of a window's time stands, which is told with so many nanoseconds before it, half of those since the last one.
+/// For how much of a thread's time one unit of a window's time stands, which is told with so many nanoseconds before it: half of those since the last one, and all between windows that go together.
 /// The half of the time behind it is added when the next one begins.
 pub fn share(before: u64, window: Counted) -> f64 {
     1.0 + before as f64 / (window.length as f64 - window.slowdown()).max(1.0)

@@ -3,7 +3,7 @@
 //! In: ticks at which windows begin and end, for all threads ([`super::super::windows`]); the thread's own clock and its counts of calls. Out: samples weighed by the time that their window stands for; the number of calls that the thread is
 //! reckoned to have made.
 //!
-//! Invariant: times are the thread's own, on a processor and without what the profiler and collections took.
+//! Invariant: times are the thread's own, on a processor and without what the profiler and collections took, but where it is said that they are those that passed.
 
 use super::super::clock;
 use super::super::packet::Kind;
@@ -23,7 +23,7 @@ pub(super) struct Window {
     before: Seen,
     /// Samples in the packet before.
     samples: usize,
-    /// In those that are over; and calls for which their samples stand, before they stand for others.
+    /// Of its parts that are over; and calls for which their samples stand, before they stand for others.
     counted: Counted,
     told: u64,
     part: Part,
@@ -34,7 +34,7 @@ pub(super) struct Window {
 struct Part {
     /// In cycles of the thread's own time.
     began: u64,
-    /// In cycles of the profiler's clock.
+    /// In cycles that pass, of the profiler's clock.
     at: u64,
     /// Calls counted before.
     calls: u64,
@@ -42,14 +42,22 @@ struct Part {
     preemptions: u64,
 }
 
-/// A window that goes on in the next one.
+/// When a window, or a part of one, was over.
 #[derive(Clone, Copy)]
-pub(super) struct Paused {
-    window: Window,
+struct End {
     /// In cycles of the thread's own time.
     at: u64,
     /// [`Windows::rested`] then.
     rested: u64,
+}
+
+/// A window that goes on in the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Paused {
+    window: Window,
+    /// As in [`Seen::Window`].
+    before: u64,
+    end: End,
 }
 
 /// What was seen of the thread before a window.
@@ -63,10 +71,7 @@ enum Seen {
 /// The last one, as long as there is no other.
 #[derive(Clone, Copy)]
 pub(super) struct EndedWindow {
-    /// In cycles of the thread's own time.
-    at: u64,
-    /// [`Windows::rested`] when it ended.
-    rested: u64,
+    end: End,
     /// Samples in the packet before it began.
     samples: usize,
     /// What it stands for: nanoseconds, and calls.
@@ -78,16 +83,6 @@ pub(super) struct EndedWindow {
     correction: f64,
     /// Of the calls, those for which no sample stands: all, if there is none.
     left: f64,
-}
-
-impl Seen {
-    /// So many nanoseconds more have passed that nobody has seen.
-    fn and(self, nanos: u64) -> Seen {
-        match self {
-            Seen::Window(before) => Seen::Window(before + nanos),
-            Seen::Nothing(first) => Seen::Nothing(First { ran: first.ran + nanos, ..first }),
-        }
-    }
 }
 
 impl ThreadProfiler {
@@ -132,7 +127,7 @@ impl ThreadProfiler {
         let Some(windows) = self.profiler.windows() else { return };
         let (at, gap, burst) = (self.profiler.cycles(), windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
         let window = match self.paused.take() {
-            Some(Paused { window, at, rested }) => Window { before: window.before.and(self.since(at, rested, now)), ..window },
+            Some(paused) => self.go_on(paused, now),
             None => {
                 let seen = self.share_gap(now).map(Seen::Window);
                 self.hand_over_full();
@@ -158,15 +153,23 @@ impl ThreadProfiler {
     /// A window begins: the last one stands for half of the time in between. Gives the other half, in nanoseconds: so phases lose as much where they end as they gain where they begin.
     fn share_gap(&mut self, now: u64) -> Option<u64> {
         let last = self.last_window?;
-        let gap = self.since(last.at, last.rested, now);
+        let gap = self.since(last.end, now);
         self.extend(last, gap / 2);
         Some((gap / 2).min(gap.saturating_sub(last.ahead)))
     }
 
-    /// Nanoseconds of the thread's own time without rests, from one cycle of it, with so many in rests before, to another. Of rests in which it was blocked, what it did not run is left out as well.
-    fn since(&self, at: u64, rested: u64, now: u64) -> u64 {
-        let rested = self.profiler.windows().map_or(0, Windows::rested) - rested;
-        self.nanos(at + rested, now)
+    /// Nanoseconds of the thread's own time without rests. Of those in which it was blocked, what it did not run is left out as well.
+    fn since(&self, end: End, now: u64) -> u64 {
+        self.nanos(end.at + self.rested() - end.rested, now)
+    }
+
+    fn rested(&self) -> u64 {
+        self.profiler.windows().map_or(0, Windows::rested)
+    }
+
+    /// For the time since it was paused, too, there is no other window.
+    fn go_on(&self, paused: Paused, now: u64) -> Window {
+        Window { before: Seen::Window(paused.before + self.since(paused.end, now)), ..paused.window }
     }
 
     /// The last window stands for so many nanoseconds behind it, which is all that it stands for.
@@ -177,7 +180,7 @@ impl ThreadProfiler {
         self.counters.calls += (last.calls * more) as u64;
         self.counters.time_told += nanos;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
-        if self.packet.share_out(last.samples, self.packet.told(last.samples) + self.left) {
+        if self.left > 0.0 && self.packet.share_out(last.samples, self.packet.told(last.samples) + self.left) {
             self.left = 0.0;
         }
         self.left += last.left * (1.0 + more);
@@ -187,13 +190,19 @@ impl ThreadProfiler {
     fn close_window(&mut self, mut window: Window, now: u64, cells: &Cells) {
         let preempted = clock::preemptions().saturating_sub(window.part.preemptions);
         let now = self.count_part(&mut window, now, preempted, cells);
-        let windows = self.profiler.windows().expect("it was one of them");
-        let is_enough = windows.gap().is_none() || window.counted.is_enough() || self.packet.bytes() > LARGE;
-        if is_enough || matches!(window.before, Seen::Nothing(_)) {
-            return self.end_window(window, now);
+        match window.before {
+            Seen::Window(before) if !self.is_enough(&window) => {
+                self.window = None;
+                self.paused = Some(Paused { window, before, end: End { at: now, rested: self.rested() } });
+            }
+            _ => self.end_window(window, now),
         }
-        self.window = None;
-        self.paused = Some(Paused { window, at: now, rested: windows.rested() });
+    }
+
+    /// A window ends with its present part. The first one of a thread does, those in which all calls are counted, and one that is too large to be kept.
+    fn is_enough(&self, window: &Window) -> bool {
+        let counts_all = self.profiler.windows().is_none_or(|windows| windows.gap().is_none());
+        matches!(window.before, Seen::Nothing(_)) || counts_all || window.counted.is_enough() || self.packet.bytes() > LARGE
     }
 
     /// Adds the present part of a window to what it has counted; the thread was taken off its processor so often meanwhile. Says when it ends.
@@ -237,7 +246,6 @@ impl ThreadProfiler {
 
     fn end_window(&mut self, window: Window, now: u64) {
         let (counted, before) = (window.counted, self.before(&window));
-        let rested = self.profiler.windows().map_or(0, Windows::rested);
         let (stands_for, nanos) = (windows::share(before.nanos, counted), (before.nanos + counted.length).max(1) as f64);
         let correction = counted.correction(before.nanos, stands_for);
         if counted.calls == 0 && stands_for > 1.0 && self.profiler.is_read_at_the_end() {
@@ -254,7 +262,8 @@ impl ThreadProfiler {
         self.counters.calls += calls as u64;
         self.counters.calls_corrected += (calls * correction) as u64;
         let ahead = before.ahead;
-        self.last_window = Some(EndedWindow { at: now, rested, samples: window.samples, nanos, ahead, calls, correction, left });
+        let end = End { at: now, rested: self.rested() };
+        self.last_window = Some(EndedWindow { end, samples: window.samples, nanos, ahead, calls, correction, left });
     }
 
     fn nanos(&self, from: u64, to: u64) -> u64 {
@@ -263,18 +272,21 @@ impl ThreadProfiler {
 
     pub(super) fn finish_window(&mut self, cells: &Cells) {
         let now = self.own_time();
-        if let Some(mut window) = self.window {
-            // Another thread may be here, which does not know how often this one was off its processor.
-            let now = self.count_part(&mut window, now, 0, cells);
-            self.end_window(window, now);
-        } else if let Some(Paused { mut window, at, rested }) = self.paused.take() {
-            // What has run since then has no window of its own.
-            window.before = window.before.and(self.since(at, rested, now));
+        let unfinished = match (self.window, self.paused.take()) {
+            (Some(mut window), _) => {
+                // Another thread may be here, which does not know how often this one was off its processor.
+                self.count_part(&mut window, now, 0, cells);
+                Some(window)
+            }
+            (None, paused) => paused.map(|paused| self.go_on(paused, now)),
+        };
+        cells.set_left(self.armed);
+        // It stands for what is left, however little it has seen.
+        if let Some(window) = unfinished {
             self.end_window(window, now);
         }
-        cells.set_left(self.armed);
         if let Some(last) = self.last_window {
-            self.extend(last, self.since(last.at, last.rested, now));
+            self.extend(last, self.since(last.end, now));
         }
         // How much the thread has run, beside what windows have told of it.
         let has_rests = self.profiler.options().rest.is_some();
@@ -283,8 +295,11 @@ impl ThreadProfiler {
 
     /// Cycles for which the thread was on a processor, but not here. On whichever thread: at the program's end this one may be blocked for good.
     fn own_time(&self) -> u64 {
-        let last =
-            self.window.map(|window| window.part.began).or(self.paused.map(|paused| paused.at)).or(self.last_window.map(|last| last.at));
+        let last = self
+            .window
+            .map(|window| window.part.began)
+            .or(self.paused.map(|paused| paused.end.at))
+            .or(self.last_window.map(|last| last.end.at));
         let ran = self.clock.read().map_or(0, |time| self.profiler.rate().cycles(time));
         ran.saturating_sub(self.taken).max(last.unwrap_or(self.born))
     }
@@ -298,6 +313,7 @@ mod tests {
     use jit::context::ThreadContext;
     use profiler::ids::ThreadId;
     use profiler::program::Program;
+    use profiler::sample::Moment;
     use profiler::tuning;
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
@@ -433,6 +449,36 @@ mod tests {
         assert_eq!(counters.windows, 4, "the last one has nothing to go together with");
         let off = counters.time_ran.abs_diff(counters.time_told);
         assert!(off * 100 < counters.time_ran, "{} ns told of {}", counters.time_told, counters.time_ran);
+    }
+
+    /// None of the calls was recorded: samples of later windows are to stand for all.
+    #[test]
+    fn what_parts_of_a_window_have_counted_is_told_together() {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let windows = profiler.windows().expect("there are windows");
+        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
+        windows.set_open(false);
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        // The first burst of a thread, which stands for the calls among which it was placed.
+        profile.sampler.end_burst(Moment::default(), 1);
+        for (is_blocked, calls) in [(false, 100_000), (true, 100), (false, 100)] {
+            for is_open in [true, false] {
+                match is_blocked && !is_open {
+                    true => std::thread::sleep(Duration::from_millis(2)),
+                    false => work(2),
+                }
+                windows.set_open(is_open);
+                ctx.calls_left -= if is_open { 0 } else { calls };
+                // SAFETY: as above.
+                unsafe { profile.tick(&raw mut ctx, 1) };
+            }
+        }
+        let last = profile.last_window.expect("it has ended");
+        assert_eq!((profile.counters.windows, profile.counters.calls_counted), (2, 100_200));
+        assert!(last.calls > 200.0 && (last.left / last.calls - 1.0).abs() < 1e-9, "{} of {} calls", last.left, last.calls);
     }
 
     /// Another thread finishes its profile. (All its calls are counted, so the window goes on.)
