@@ -308,6 +308,7 @@ impl ThreadProfiler {
 #[cfg(test)]
 mod tests {
     use crate::runtime::profiling::packet::Kind;
+    use crate::runtime::profiling::thread::ThreadProfiler;
     use crate::runtime::profiling::windows::Gap;
     use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
     use jit::context::ThreadContext;
@@ -415,6 +416,20 @@ mod tests {
         assert!(profile.packet.samples().all(|(sample, ..)| sample.stands_for > 2.5e6), "two milliseconds, and some of the time around");
     }
 
+    /// The thread works for a while, and then in a window, or is blocked in it, and makes so many calls there.
+    fn pass_window(profile: &mut ThreadProfiler, ctx: &mut ThreadContext, is_blocked: bool, calls: i64) {
+        for is_open in [true, false] {
+            match is_blocked && !is_open {
+                true => std::thread::sleep(Duration::from_millis(2)),
+                false => work(2),
+            }
+            profile.profiler.windows().expect("there are windows").set_open(is_open);
+            ctx.calls_left -= if is_open { 0 } else { calls };
+            // SAFETY: the context is of nobody else; no code runs.
+            unsafe { profile.tick(ctx, 1) };
+        }
+    }
+
     /// A thread that is blocked in some windows: those go together with the next.
     #[test]
     fn a_window_in_which_a_thread_was_blocked_stands_for_nothing_alone() {
@@ -428,16 +443,7 @@ mod tests {
         unsafe { profile.start(&raw mut ctx) };
         let mut ended = Vec::new();
         for (is_blocked, calls) in [(false, 10), (true, 0), (true, 0), (false, 1000), (false, 10), (true, 0)] {
-            for is_open in [true, false] {
-                match is_blocked && !is_open {
-                    true => std::thread::sleep(Duration::from_millis(2)),
-                    false => work(2),
-                }
-                windows.set_open(is_open);
-                ctx.calls_left -= if is_open { 0 } else { calls };
-                // SAFETY: as above.
-                unsafe { profile.tick(&raw mut ctx, 1) };
-            }
+            pass_window(&mut profile, &mut ctx, is_blocked, calls);
             ended.push(profile.counters.windows);
         }
         assert_eq!(ended, [1, 1, 1, 2, 3, 3]);
@@ -465,16 +471,7 @@ mod tests {
         // The first burst of a thread, which stands for the calls among which it was placed.
         profile.sampler.end_burst(Moment::default(), 1);
         for (is_blocked, calls) in [(false, 100_000), (true, 100), (false, 100)] {
-            for is_open in [true, false] {
-                match is_blocked && !is_open {
-                    true => std::thread::sleep(Duration::from_millis(2)),
-                    false => work(2),
-                }
-                windows.set_open(is_open);
-                ctx.calls_left -= if is_open { 0 } else { calls };
-                // SAFETY: as above.
-                unsafe { profile.tick(&raw mut ctx, 1) };
-            }
+            pass_window(&mut profile, &mut ctx, is_blocked, calls);
         }
         let last = profile.last_window.expect("it has ended");
         assert_eq!((profile.counters.windows, profile.counters.calls_counted), (2, 100_200));
