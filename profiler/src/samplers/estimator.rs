@@ -4,6 +4,8 @@
 //! - [`Counted`]: bursts come every so many calls, at random; time plays no part, so neither density nor latency can bias it.
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
+//! One file, since both are one estimator with two ways to say when; half of it is tests.
+//!
 //! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
 //! Invariant: without windows, weights times recorded calls add up to the calls made but for those at the end of a thread, after its last burst's interval. In windows a weight says what a call counts for beside the window's other ones, by how likely
 //! it was to be recorded, and what all of them stand for together is told when the window ends: what lies between a burst and the window's beginning depends on where that is, and a program that does the same whenever a window begins would show it.

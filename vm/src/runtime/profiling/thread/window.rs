@@ -416,6 +416,19 @@ mod tests {
         assert!(profile.packet.samples().all(|(sample, ..)| sample.stands_for > 2.5e6), "two milliseconds, and some of the time around");
     }
 
+    /// A thread that begins where windows are brief and there is none.
+    fn between_windows() -> (ThreadProfiler, ThreadContext) {
+        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
+        let windows = profiler.windows().expect("there are windows");
+        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
+        windows.set_open(false);
+        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut ctx = ThreadContext::new(std::ptr::null_mut());
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.start(&raw mut ctx) };
+        (profile, ctx)
+    }
+
     /// The thread works for a while, and then in a window, or is blocked in it, and makes so many calls there.
     fn pass_window(profile: &mut ThreadProfiler, ctx: &mut ThreadContext, is_blocked: bool, calls: i64) {
         for is_open in [true, false] {
@@ -433,14 +446,7 @@ mod tests {
     /// A thread that is blocked in some windows: those go together with the next.
     #[test]
     fn a_window_in_which_a_thread_was_blocked_stands_for_nothing_alone() {
-        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
-        let windows = profiler.windows().expect("there are windows");
-        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
-        windows.set_open(false);
-        let mut profile = profiler.thread(ThreadId::from_u32(0));
-        let mut ctx = ThreadContext::new(std::ptr::null_mut());
-        // SAFETY: the context is of nobody else; no code runs.
-        unsafe { profile.start(&raw mut ctx) };
+        let (mut profile, mut ctx) = between_windows();
         let mut ended = Vec::new();
         for (is_blocked, calls) in [(false, 10), (true, 0), (true, 0), (false, 1000), (false, 10), (true, 0)] {
             pass_window(&mut profile, &mut ctx, is_blocked, calls);
@@ -449,7 +455,7 @@ mod tests {
         assert_eq!(ended, [1, 1, 1, 2, 3, 3]);
         assert!(profile.packet.samples().all(|(sample, ..)| sample.kind != Kind::Nothing), "the thread calls whenever it runs");
         work(2);
-        // SAFETY: as above, and the thread makes no more calls.
+        // SAFETY: the context is of nobody else; no code runs, nor will.
         unsafe { profile.finish(&raw mut ctx) };
         let counters = profile.counters;
         assert_eq!(counters.windows, 4, "the last one has nothing to go together with");
@@ -460,14 +466,7 @@ mod tests {
     /// None of the calls was recorded: samples of later windows are to stand for all.
     #[test]
     fn what_parts_of_a_window_have_counted_is_told_together() {
-        let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
-        let windows = profiler.windows().expect("there are windows");
-        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
-        windows.set_open(false);
-        let mut profile = profiler.thread(ThreadId::from_u32(0));
-        let mut ctx = ThreadContext::new(std::ptr::null_mut());
-        // SAFETY: the context is of nobody else; no code runs.
-        unsafe { profile.start(&raw mut ctx) };
+        let (mut profile, mut ctx) = between_windows();
         // The first burst of a thread, which stands for the calls among which it was placed.
         profile.sampler.end_burst(Moment::default(), 1);
         for (is_blocked, calls) in [(false, 100_000), (true, 100), (false, 100)] {
