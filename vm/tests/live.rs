@@ -5,7 +5,7 @@ mod running;
 
 use profiler::diff::{DiffOptions, diff};
 use profiler::ids::{EdgeId, FuncId};
-use profiler::profile::{Label, Profile};
+use profiler::profile::{DcgEdge, Label, Profile};
 use running::Folder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -203,9 +203,13 @@ fun main() {
 }
 ";
 
-/// Times of dense calls and of sparse ones, shorter than a window and longer, for some seconds of baseline code: forty windows or so meet dense times.
+/// Times of dense calls and of sparse ones, shorter than a window and longer, for some seconds of baseline code, half of each: some tens of windows meet either, however busy others keep the machine.
 const DENSE_AND_SPARSE: &str = r#"
-fun compute(x: Int): Int { return x * 3 % 1001 }
+fun compute(x: Int): Int {
+    var y = x
+    for i in 0..<10 { y = y * 3 % 1001 }
+    return y
+}
 fun tick(x: Int): Int { return x + 1 }
 
 fun dense(rounds: Int): Int {
@@ -225,8 +229,8 @@ fun sparse(rounds: Int): Int {
 
 fun main() {
     var sum = 0
-    for i in 1..200 { sum += dense(1000 * (i % 20)) + sparse(100 * (i % 20)) }
-    for i in 1..40 { sum += dense(2000000) + sparse(100000) }
+    for i in 1..200 { sum += dense(500 * (i % 20)) + sparse(25 * (i % 20)) }
+    for i in 1..80 { sum += dense(500000) + sparse(25000) }
     print(sum)
 }
 "#;
@@ -239,15 +243,18 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
     let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
     let counters = found.meta().counters;
     assert!(counters.windows > 2 && counters.calls_counted < counters.calls / 2, "all calls were counted: {}", found.meta());
-    let share = |profile: &Profile, name: &str| {
+    // Each is called at one place.
+    let edge_to = |profile: &Profile, name: &str| {
         let program = profile.program();
-        let of = |edge: EdgeId| *program.functions[program.callee(edge)].name == *name;
-        profile.dcg().iter().filter(|counted| of(counted.edge)).map(|counted| counted.weight).sum::<f64>() / exact.dcg_total()
+        let is_called = |counted: &DcgEdge| *program.functions[program.callee(counted.edge)].name == *name;
+        *profile.dcg().iter().find(|counted| is_called(counted)).expect("it is called")
     };
     for name in ["compute", "tick"] {
-        let (found, exact) = (share(&found, name), share(&exact, name));
-        // Where one of them ends, a window may stand for much: this is not about precision.
-        assert!((found / exact).ln().abs() < 0.7, "{name}: {found} of all calls instead of {exact}");
+        let (found, exact) = (edge_to(&found, name), edge_to(&exact, name).weight);
+        let error = found.error.expect("it was sampled") / found.weight;
+        // Others that keep the machine busy make windows few: that is to be in the error.
+        assert!((found.weight / exact).ln().abs() < 4.0 * error, "{name}: {found:?} with an error of {error} instead of {exact}");
+        assert!(name == "tick" || error < 0.7, "{found:?} with an error of {error}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! The clock of the profiler: processor cycles where they can serve as time, nanoseconds elsewhere.
 //!
-//! Out: a count that only goes forward, on all threads alike, and its rate; of single threads how long they were on a processor, and how often they were taken off it. `rdtsc` takes part of what the system's clock does, but only counts time if its rate never changes (the invariant TSC, CPUID 8000_0007 EDX bit 8).
+//! Out: a count that only goes forward, on all threads alike, and its rate; of single threads how long they were on a processor, and how often they were off it. `rdtsc` takes part of what the system's clock does, but only counts time if its rate never changes (the invariant TSC, CPUID 8000_0007 EDX bit 8).
 
 use profiler::clock::Rate;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// How long the counter is held against the system's clock to find its rate: it is then known to about 0.01 %.
@@ -85,14 +86,37 @@ pub fn thread_time() -> Duration {
     read(libc::CLOCK_THREAD_CPUTIME_ID).expect("a clock of every Linux")
 }
 
-/// How often the current thread has been taken off its processor for others.
+/// How often a thread was off its processor.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Switches {
+    /// Because it had to wait for something.
+    pub blocked: u64,
+    /// For others, while it could have run.
+    pub preempted: u64,
+}
+
+impl Switches {
+    pub fn since(self, before: Switches) -> Switches {
+        Switches { blocked: self.blocked.saturating_sub(before.blocked), preempted: self.preempted.saturating_sub(before.preempted) }
+    }
+}
+
+impl AddAssign for Switches {
+    fn add_assign(&mut self, other: Switches) {
+        self.blocked += other.blocked;
+        self.preempted += other.preempted;
+    }
+}
+
+/// Of the current thread, so far.
 #[cfg(all(feature = "native", target_os = "linux"))]
-pub fn preemptions() -> u64 {
+pub fn switches() -> Switches {
     // SAFETY: `rusage` is plain data for which all zeros is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: it is ours to be written to. Where nothing is told it stays as it is.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    u64::try_from(usage.ru_nivcsw).unwrap_or(0)
+    let count = |switches| u64::try_from(switches).unwrap_or(0);
+    Switches { blocked: count(usage.ru_nvcsw), preempted: count(usage.ru_nivcsw) }
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]

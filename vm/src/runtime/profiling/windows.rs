@@ -12,6 +12,7 @@
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
 //! Invariant: time is that for which the thread was on a processor, without what the profiler and collections took.
 
+use super::clock::Switches;
 use profiler::tuning;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -167,6 +168,12 @@ impl Gap {
         let (length, within) = ((seen.end.max(seen.start + 1) - seen.start) as f64, first.saturating_sub(seen.start) as f64);
         1.0 + self.cycles as f64 / self.lasts.max(1) as f64 * (within / length).min(1.0)
     }
+
+    /// Of the calls that a thread made in so many cycles of a window, those that it makes in one that ends in time, as the next one should: after twice as long as it was to last at most. Else bursts would be so far apart in the next one that it might have none.
+    pub fn calls_in_time(self, calls: u64, cycles: u64) -> u64 {
+        let most = 4 * self.lasts;
+        if self.is_none() || cycles <= most { calls } else { (calls as f64 * most as f64 / cycles as f64) as u64 }
+    }
 }
 
 /// A thread's first window: it stands for what the thread has done before, and for threads that were never seen because they began and ended before it.
@@ -217,8 +224,8 @@ pub struct Counted {
     pub recorded: u64,
     /// Of the length, the time in which they were, by the time that passes.
     pub recording: u64,
-    /// How often the thread was taken off its processor in it.
-    pub preempted: u64,
+    /// How often the thread was off its processor in it.
+    pub switches: Switches,
 }
 
 impl AddAssign for Counted {
@@ -229,15 +236,16 @@ impl AddAssign for Counted {
         self.calls += other.calls;
         self.recorded += other.recorded;
         self.recording += other.recording;
-        self.preempted += other.preempted;
+        self.switches += other.switches;
     }
 }
 
 impl Counted {
-    /// Whether that says what the thread does. In a window that it noticed when it was about to end, or in some of which it was blocked or kept from its processor, a thread does other things than it does most of the time: it may have woken for nothing. What it has done
+    /// Whether that says what the thread does. In a window that it noticed when it was about to end, or was blocked in for most of the time, a thread does other things than it does usually: it may have woken for nothing. What it has done
     /// in several such windows stands for all of the time before them; in one alone, for a thousand times as much.
     pub fn is_enough(self) -> bool {
-        let is_usual = self.windows == 1 && !is_short(self.length) && 2 * self.length >= self.passed;
+        let was_blocked = self.switches.blocked > 0 && 2 * self.length < self.passed;
+        let is_usual = self.windows == 1 && !is_short(self.length) && !was_blocked;
         is_usual || self.length >= tuning::WINDOW_TOGETHER
     }
 
@@ -248,7 +256,7 @@ impl Counted {
 
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
-        let preempted = tuning::PREEMPTION * self.preempted as f64;
+        let preempted = tuning::PREEMPTION * self.switches.preempted as f64;
         let taken =
             f64::from(self.windows) * tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
         // It takes time, but never all of it.
@@ -292,7 +300,8 @@ mod tests {
             "it was off the processor"
         );
         assert!(is(Counted { recorded: 1_000, ..recorded }, counted), "nothing to compare with");
-        assert!(is(Counted { preempted: 2, ..window(100_000, 1_000) }, counted + 2.0 * tuning::PREEMPTION));
+        let preempted = Switches { preempted: 2, blocked: 0 };
+        assert!(is(Counted { switches: preempted, ..window(100_000, 1_000) }, counted + 2.0 * tuning::PREEMPTION));
         let half = window(100, 1_000_000);
         assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
         assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
@@ -301,9 +310,12 @@ mod tests {
 
     #[test]
     fn windows_of_a_thread_that_is_blocked_in_them_go_together() {
-        let window = |length| Counted { windows: 1, passed: 60_000, length, ..Counted::default() };
+        let switches = Switches { blocked: 1, preempted: 1 };
+        let window = |length| Counted { windows: 1, passed: 60_000, length, switches, ..Counted::default() };
         assert!(window(60_000).is_enough() && window(30_000).is_enough());
         assert!(!Counted { passed: 2_000, ..window(2_000) }.is_enough(), "noticed at its end");
+        let preempted = Switches { blocked: 0, ..switches };
+        assert!(Counted { switches: preempted, ..window(10_000) }.is_enough(), "others had its processor, but it does what it always does");
         let mut blocked = window(10_000);
         let mut windows = 1;
         while !blocked.is_enough() {
@@ -321,6 +333,13 @@ mod tests {
         assert_eq!([share(1_000..1_200), share(1_050..1_150)], [50.5; 2], "half of it in the first part");
         assert_eq!([share(1_100..1_100), share(1_150..5_000)], [1.0; 2], "the window should be over");
         assert_eq!(Gap::default().share(0..5), 1.0, "all are seen");
+    }
+
+    #[test]
+    fn the_next_window_is_not_taken_for_as_long_as_one_that_was_late() {
+        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100 };
+        assert_eq!([300, 400, 40_000].map(|cycles| gap.calls_in_time(5_000, cycles)), [5_000, 5_000, 50]);
+        assert_eq!(Gap::default().calls_in_time(5_000, 40_000), 5_000, "all calls are counted");
     }
 
     /// Threads that begin at any time and live for so many cycles, of which they are seen in windows of many lengths, late or not.

@@ -5,7 +5,7 @@
 //!
 //! Invariant: times are the thread's own, on a processor and without what the profiler and collections took, but where it is said that they are those that passed.
 
-use super::super::clock;
+use super::super::clock::{self, Switches};
 use super::super::packet::Kind;
 use super::super::windows::{self, Before, Counted, First, Windows};
 use super::{Cells, LARGE, NEVER, ThreadProfiler, WINDOW_TICKS};
@@ -38,8 +38,8 @@ struct Part {
     at: u64,
     /// Calls counted before.
     calls: u64,
-    /// [`clock::preemptions`] before.
-    preemptions: u64,
+    /// The thread's, before.
+    switches: Switches,
 }
 
 /// When a window, or a part of one, was over.
@@ -146,7 +146,7 @@ impl ThreadProfiler {
             self.wait(next, calls);
         }
         self.arm(calls, cells);
-        let part = Part { began: now, at, calls, preemptions: clock::preemptions() };
+        let part = Part { began: now, at, calls, switches: clock::switches() };
         self.window = Some(Window { part, ..window });
     }
 
@@ -188,8 +188,8 @@ impl ThreadProfiler {
 
     /// The window ends with this cycle of the thread's own time, or goes on in the next one.
     fn close_window(&mut self, mut window: Window, now: u64, cells: &Cells) {
-        let preempted = clock::preemptions().saturating_sub(window.part.preemptions);
-        let now = self.count_part(&mut window, now, preempted, cells);
+        let switches = clock::switches().since(window.part.switches);
+        let now = self.count_part(&mut window, now, switches, cells);
         match window.before {
             Seen::Window(before) if !self.is_enough(&window) => {
                 self.window = None;
@@ -205,8 +205,8 @@ impl ThreadProfiler {
         matches!(window.before, Seen::Nothing(_)) || counts_all || window.counted.is_enough() || self.packet.bytes() > LARGE
     }
 
-    /// Adds the present part of a window to what it has counted; the thread was taken off its processor so often meanwhile. Says when it ends.
-    fn count_part(&mut self, window: &mut Window, now: u64, preempted: u64, cells: &Cells) -> u64 {
+    /// Adds the present part of a window to what it has counted; the thread was off its processor so often meanwhile. Says when it ends.
+    fn count_part(&mut self, window: &mut Window, now: u64, switches: Switches, cells: &Cells) -> u64 {
         let (calls, at) = (self.calls(cells), self.profiler.cycles());
         self.recorded_until(at);
         if let Some(burst) = self.burst {
@@ -225,13 +225,14 @@ impl ThreadProfiler {
             calls: calls - part.calls,
             recording: self.nanos(0, recorded.cycles),
             recorded: recorded.calls,
-            preempted,
+            switches,
         };
         let windows = self.profiler.windows().expect("it was one of them");
         windows.tell_pace(counted);
         window.counted += counted;
         let stands_for = windows::share(self.before(window).nanos, window.counted);
-        let ended = self.sampler.end_window(self.at(calls), counted.calls, stands_for, windows.burst());
+        let usual = windows.gap().calls_in_time(counted.calls, now - part.began);
+        let ended = self.sampler.end_window(self.at(calls), usual, stands_for, windows.burst());
         self.wait(ended.next, calls);
         window.told += ended.told;
         now
@@ -275,7 +276,7 @@ impl ThreadProfiler {
         let unfinished = match (self.window, self.paused.take()) {
             (Some(mut window), _) => {
                 // Another thread may be here, which does not know how often this one was off its processor.
-                self.count_part(&mut window, now, 0, cells);
+                self.count_part(&mut window, now, Switches::default(), cells);
                 Some(window)
             }
             (None, paused) => paused.map(|paused| self.go_on(paused, now)),
