@@ -66,9 +66,11 @@ impl Oracle for Kept<'_> {
         let named = self.oracle.targets(call);
         let before = if call.root == self.root { self.tested.get(&(call.chain, call.site)) } else { None };
         let Some(before) = before else { return named };
+        // More may be known of the receiver's class here than there.
+        let before: Vec<FuncId> = before.iter().copied().filter(|target| call.candidates.contains(target)).collect();
         let new = named.iter().filter(|target| !before.contains(target)).copied().collect::<Vec<_>>();
         let room = if new.is_empty() { before.len() } else { (tuning::INLINE_GUARD_MOST as usize).saturating_sub(new.len()) };
-        before.iter().take(room).copied().chain(new).collect()
+        before.into_iter().take(room).chain(new).collect()
     }
 
     /// Of what came in before it is that of then.
