@@ -226,7 +226,7 @@ fn policies_ask_the_profile_of_the_run_itself() {
 #[test]
 fn what_a_later_phase_calls_is_compiled_again() {
     let folder = Folder::with_program("again", include_str!("../../benches/programs/phases.lang"));
-    let found = ["200 10", "500 6", "500 16", "1000 16"].iter().any(|phases| {
+    let found = ["200 10", "500 6", "500 16", "1000 16", "4000 16"].iter().any(|phases| {
         let (code, _, errors) = folder.run(&format!("--tier adaptive --stats -- {phases}"));
         assert_eq!(code, Some(0), "{errors}");
         let again = stat(&errors, "adaptive.again");
@@ -240,7 +240,7 @@ fn what_a_later_phase_calls_is_compiled_again() {
 #[test]
 fn code_that_nothing_runs_any_more_is_given_up() {
     let folder = Folder::new("cold");
-    let found = [400_000, 4_000_000, 40_000_000].iter().any(|rounds| {
+    let found = [400_000, 4_000_000, 12_000_000, 40_000_000].iter().any(|rounds| {
         let parts = STEADY.replace("60000", &rounds.to_string())
             + "\n"
             + &STEADY
@@ -273,16 +273,21 @@ fun main() {
 }
 ";
 
-/// It never runs for as long as from one tick to the next.
+/// It never runs for as long as from one tick to the next. Whether the timer gets a processor while it runs is up to the machine, too.
 #[test]
 fn a_program_that_sleeps_often_is_compiled_all_the_same() {
     let source = "
 fun burst(): Int { var s = 0; for i in 0..<60000 { s = s * 31 + i }; return s }
-fun main() { var sum = 0; for k in 0..<300 { sum += burst(); sleep(1) }; println(sum) }
+fun main() { var sum = 0; for k in 0..<TIMES { sum += burst(); sleep(1) }; println(sum) }
 ";
-    let (code, _, errors) = Folder::with_program("bursts", source).run("--tier adaptive --stats");
-    assert_eq!(code, Some(0), "{errors}");
-    assert!(stat(&errors, "yield.ticks") > 10 && stat(&errors, "adaptive.functions") > 0, "{errors}");
+    let folder = Folder::new("bursts");
+    let found = [300, 3000, 20_000].iter().any(|times| {
+        folder.write("program.lang", &source.replace("TIMES", &times.to_string()));
+        let (code, _, errors) = folder.run("--tier adaptive --stats");
+        assert_eq!(code, Some(0), "{errors}");
+        stat(&errors, "yield.ticks") > 10 && stat(&errors, "adaptive.functions") > 0
+    });
+    assert!(found, "nothing was compiled");
 }
 
 /// What optimized code has inlined is in the profile all the same, and what it is checked against has it, too.

@@ -1,7 +1,7 @@
 //! A policy for a function that has optimized code already: calls that came in there are calls no more, so a profile of that code shows the others, and makes them look like all there is.
 //!
 //! In: a policy, and what the function's versions so far were made by. Out: the policy's answers, but what came in comes in again as long as the [`Bounds`] of all policies allow it, and who was tested for still is.
-//! Invariant: of a virtual call no more targets are tested for than the policy names, or were tested for in one version, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before.
+//! Invariant: of a virtual call no more targets are tested for than the policy names, or were tested for in one version, or [`tuning::INLINE_GUARD_MOST`]; a new one takes the place of the last one of before that the policy does not name.
 
 use super::bounds::Bounds;
 use super::question::Question;
@@ -67,10 +67,14 @@ impl Oracle for Kept<'_> {
         let before = if call.root == self.root { self.tested.get(&(call.chain, call.site)) } else { None };
         let Some(before) = before else { return named };
         // More may be known of the receiver's class here than there.
-        let before: Vec<FuncId> = before.iter().copied().filter(|target| call.candidates.contains(target)).collect();
-        let new = named.iter().filter(|target| !before.contains(target)).copied().collect::<Vec<_>>();
-        let room = if new.is_empty() { before.len() } else { (tuning::INLINE_GUARD_MOST as usize).saturating_sub(new.len()) };
-        before.into_iter().take(room).chain(new).collect()
+        let mut kept: Vec<FuncId> = before.iter().copied().filter(|target| call.candidates.contains(target)).collect();
+        let new: Vec<FuncId> = named.iter().copied().filter(|target| !kept.contains(target)).collect();
+        let room = if new.is_empty() { kept.len() } else { (tuning::INLINE_GUARD_MOST as usize).saturating_sub(new.len()) };
+        while kept.len() > room {
+            let last = kept.iter().rposition(|target| !named.contains(target));
+            kept.remove(last.unwrap_or(kept.len() - 1));
+        }
+        kept.into_iter().chain(new).collect()
     }
 
     /// Of what came in before it is that of then.

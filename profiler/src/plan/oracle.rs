@@ -115,19 +115,17 @@ impl PlanOracle {
 impl Oracle for PlanOracle {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         let answers = self.answers.get(&(facts.root, facts.site, facts.callee)).into_iter().flatten();
-        let mut answers = answers.filter(|answer| *answer.chain == *facts.chain);
-        let Some(first) = answers.next() else { return Verdict::Call(Refused::NotInPlan) };
-        let distance = |answer: &Answer| answer.sizes.0.abs_diff(facts.root_size);
-        let mut best = first;
-        for answer in [first].into_iter().chain(answers) {
-            if answer.sizes == (facts.root_size, facts.callee_size) {
-                return answer.verdict;
-            }
-            let is_later = answer.sizes.0 <= facts.root_size && !is_for_size(best.verdict);
-            if is_later && !is_for_size(answer.verdict) || distance(answer) < distance(best) {
-                best = answer;
-            }
+        let answers = answers.filter(|answer| *answer.chain == *facts.chain);
+        // Of two that were asked about at the same sizes, the later says what became of the call: code for a loop has it twice.
+        if let Some(answer) = answers.clone().rfind(|answer| answer.sizes == (facts.root_size, facts.callee_size)) {
+            return answer.verdict;
         }
+        let distance = |answer: &Answer| answer.sizes.0.abs_diff(facts.root_size);
+        let nearest = answers.reduce(|best, answer| {
+            let is_later = answer.sizes.0 <= facts.root_size && !is_for_size(best.verdict) && !is_for_size(answer.verdict);
+            if is_later || distance(answer) < distance(best) || answer.sizes == best.sizes { answer } else { best }
+        });
+        let Some(best) = nearest else { return Verdict::Call(Refused::NotInPlan) };
         match best.verdict {
             // It was no larger than the call; another size may be.
             Verdict::Inline(accepted) if accepted.keeps_size() && best.sizes.1 != facts.callee_size => Verdict::Call(Refused::NotInPlan),

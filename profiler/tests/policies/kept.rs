@@ -84,6 +84,7 @@ fn new_targets_take_the_places_of_old_ones() {
     assert_eq!(after(&[3]), [2, 3, 4], "in their order");
     assert_eq!(after(&[5]), [2, 3, 5]);
     assert_eq!(after(&[3, 5]), [2, 3, 5]);
+    assert_eq!(after(&[4, 5]), [2, 4, 5], "what is still named stays");
     assert_eq!(after(&[5, 6, 7]), [5, 6, 7]);
 }
 

@@ -105,6 +105,16 @@ fn what_was_asked_more_than_once_is_answered_by_the_roots_size() {
     assert_eq!(replay.decide(&facts(13)), Verdict::Call(Refused::NotInPlan), "a larger one is not tiny");
 }
 
+/// Code for a loop has a call twice, in the loop and behind it.
+#[test]
+fn of_answers_for_the_same_sizes_the_last_counts() {
+    let large = Verdict::Call(Refused::CalleeTooLarge);
+    for (first, last) in [(large, INLINE), (INLINE, large)] {
+        let replay = PlanOracle::new(&by_hand(&[decision(0, 200, first), decision(0, 200, last)], &[]), &program(1));
+        assert_eq!([120, 200, 300].map(|root_size| replay.decide(&CallSiteFacts { root_size, ..facts(12) })), [last; 3]);
+    }
+}
+
 #[test]
 fn another_root_or_chain_is_another_call() {
     let replay = PlanOracle::new(&by_hand(&[decision(0, 50, INLINE)], &[]), &program(1));
