@@ -235,32 +235,36 @@ fun sparse(rounds: Int): Int {
 fun main() {
     var sum = 0
     for i in 1..200 { sum += dense(500 * (i % 20)) + sparse(25 * (i % 20)) }
-    for i in 1..80 { sum += dense(500000) + sparse(25000) }
+    for i in 1..ROUNDS { sum += dense(500000) + sparse(25000) }
     print(sum)
 }
 "#;
 
+/// Others that keep the machine busy make windows few. That is to be in the errors; how long a run must be to be near the truth is up to the machine.
 #[test]
 fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
     let folder = Folder::new("windows");
-    let source = folder.write("program.lang", DENSE_AND_SPARSE);
-    let exact = profile(&folder, &source, BASELINE, 0);
-    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
-    let counters = found.meta().counters;
-    assert!(counters.windows > 2 && counters.calls_counted < counters.calls / 2, "all calls were counted: {}", found.meta());
     // Each is called at one place.
     let edge_to = |profile: &Profile, name: &str| {
         let program = profile.program();
         let is_called = |counted: &DcgEdge| *program.functions[program.callee(counted.edge)].name == *name;
         *profile.dcg().iter().find(|counted| is_called(counted)).expect("it is called")
     };
-    for name in ["compute", "tick"] {
-        let (found, exact) = (edge_to(&found, name), edge_to(&exact, name).weight);
-        let error = found.error.expect("it was sampled") / found.weight;
-        // Others that keep the machine busy make windows few: that is to be in the error.
-        assert!((found.weight / exact).ln().abs() < 4.0 * error, "{name}: {found:?} with an error of {error} instead of {exact}");
-        assert!(name == "tick" || error < 0.7, "{found:?} with an error of {error}");
-    }
+    let is_near = |rounds: u32| {
+        let source = folder.write("program.lang", &DENSE_AND_SPARSE.replace("ROUNDS", &rounds.to_string()));
+        let exact = profile(&folder, &source, BASELINE, 0);
+        let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
+        let counters = found.meta().counters;
+        assert!(counters.windows > 2 && counters.calls_counted < counters.calls / 2, "all calls were counted: {}", found.meta());
+        ["compute", "tick"].into_iter().all(|name| {
+            let (found, exact) = (edge_to(&found, name), edge_to(&exact, name).weight);
+            let error = found.error.expect("it was sampled") / found.weight;
+            let off = (found.weight / exact).ln().abs();
+            assert!(off < 4.0 * error, "{name}: {found:?} with an error of {error} instead of {exact}");
+            off < 0.7
+        })
+    };
+    assert!([80, 320].into_iter().any(is_near), "the calls of dense times or of sparse ones are off by more than half");
 }
 
 /// A thread that wakes in a window may find the lock taken, and sleep again: several windows go together then, and their samples stand for all that was counted in them.
