@@ -71,7 +71,7 @@ knobs! {
     /// What windows may take of the time, for a profile that is as sure as it is to be.
     WINDOW_PART: f64 = 0.0007, "window-part", "share of the time", "ours: of programs whose windows take what window-cold says; with 0.001 call graphs overlapped by 98.64 percent, with this by 98.60, with 0.0005 by 98.11, in two runs of three seconds of each program";
     /// Length of a window in which calls are counted.
-    WINDOW_LENGTH: u64 = 50_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; what ends them is late by 15 to 40 us more";
+    WINDOW_LENGTH: u64 = 80_000, "window-length", "ns", "ours: the shorter windows are, the more of them can be paid for, and the more phases of a program are met; with 40 us, most of which were their own bursts and warm-up, half of the calls were told (an Emerald Rapids)";
     /// How far a profile may be off for which just so much is spent; for one that is farther off windows come more often, and the other way round.
     WINDOW_DOUBT: f64 = 0.012, "window-doubt", "1 less the degree of overlap", "ours: somewhat more than half of what the call graph may lack; with 0.01 and window-most higher, too, overlaps differed by less than they do from run to run";
     /// How many times as often they come at least.
@@ -111,9 +111,17 @@ knobs! {
     /// Calls in one of these bursts.
     BESIDE_BURST: u32 = 32, "beside-burst", "calls", "ours: the compiler asks about many calls, and trusts a profile by how many were recorded";
     /// What counting a call takes, in optimized code for one that was inlined, too.
-    COUNT_COST: f64 = 0.1, "count-cost", "ns", "ours: with window-warmup the best fit to the exact numbers of calls of the benchmark set on both tiers, in the mean of its programs";
+    COUNT_COST: f64 = 0.15, "count-cost", "ns", "ours: on a Zen 4 the best fit to the exact numbers of calls of the benchmark set on both tiers was 0.1; on an Emerald Rapids programs that count all calls take 0 to 0.2 more a call where optimized, 0.1 to 0.7 in baseline code";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
-    WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost; optimized code of recursive_descent loses twice as much, and takes 100 us until it runs as fast as before; baseline code loses 1 to 3 us";
+    WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost on a Zen 4, before any window has told of it";
+    /// Longer windows over which what they tell of that is averaged.
+    WINDOW_WARMUP_WINDOWS: f64 = 32.0, "window-warmup-windows", "windows", "ours: those of some seconds; phases differ in it, so more than a few";
+    /// After so long code in a window is warm: what it lost before is found by how fast it is from then on.
+    WINDOW_MIDDLE: u64 = 100_000, "window-middle", "ns", "ours: on an Emerald Rapids merge_sort calls half as fast as usual after 30 us, and as fast after 70 to 100";
+    /// How many times as long as others those windows are that tell how fast warm code is.
+    WINDOW_LONGER: u32 = 4, "window-longer", "times", "ours: twice as much is warm as is not";
+    /// Of so many windows one is such.
+    WINDOW_LONGER_OF: u64 = 8, "window-longer-of", "windows", "ours: some twenty in five seconds, which take a few percent of what windows take";
     /// What a thread loses of its own time where it is taken off its processor in a window, and comes back.
     PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack in which others kept the thread from a processor for 10 to 100 us, with two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
     /// How far windows are off besides, all numbers of calls alike.

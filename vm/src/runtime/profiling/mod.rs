@@ -30,6 +30,8 @@ mod tests;
 #[cfg(feature = "native")]
 pub mod thread;
 #[cfg(feature = "native")]
+mod warmup;
+#[cfg(feature = "native")]
 pub mod windows;
 
 #[cfg(feature = "native")]

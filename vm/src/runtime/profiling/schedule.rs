@@ -33,6 +33,9 @@ impl Rests {
     }
 }
 
+/// Windows over which the timer's lateness is averaged.
+const LATE_OVER: f64 = 16.0;
+
 /// Opens windows and closes them.
 pub struct Schedule {
     profiler: Arc<Profiler>,
@@ -48,6 +51,8 @@ pub struct Schedule {
     closed: u64,
     /// How long the present one is to be, where it is brief.
     lasts: Duration,
+    /// Nanoseconds by which it is closed late in the mean, as machines differ in it.
+    late: f64,
     rests: Option<Rests>,
 }
 
@@ -55,7 +60,7 @@ impl Schedule {
     pub fn new(profiler: Arc<Profiler>, engine: Arc<dyn Engine>, random: Random) -> Schedule {
         let rests = profiler.options().rest.map(|turn| Rests { turn, is_resting: false });
         let (started, closed) = (profiler.working_time(), profiler.cycles());
-        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started, closed, lasts: Duration::ZERO, rests }
+        Schedule { profiler, engine, random, pace: 0.0, most: 0.0, started, closed, lasts: Duration::ZERO, late: 0.0, rests }
     }
 
     /// Windows go by time alone. As long as nothing is optimized, code that counts is no slower than other code.
@@ -135,14 +140,23 @@ impl Schedule {
 
     /// At this cycle.
     fn open(&mut self, now: u64) {
-        self.lasts = self.about(self.length());
+        let times = if !self.is_beside() && self.random.below(tuning::WINDOW_LONGER_OF) == 0 { tuning::WINDOW_LONGER } else { 1 };
+        let planned = self.about(u64::from(times) * self.length());
+        self.lasts = planned - Duration::from_nanos(self.late as u64).min(planned / 2);
         // A timer that is late makes up for half of it.
-        let lasts = self.profiler.rate().cycles(self.lasts / 2);
-        self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts });
+        let lasts = self.profiler.rate().cycles(planned / 2);
+        self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts, times });
         self.windows().set_open(true);
     }
 
     fn close(&mut self, now: u64) {
+        let gap = self.windows().gap();
+        if !gap.is_none() {
+            let lasted = self.profiler.rate().nanoseconds(now.saturating_sub(gap.opened)) as f64;
+            // Who was kept from a processor for long is late by a whole window at most.
+            let late = (lasted - self.lasts.as_nanos() as f64).clamp(0.0, tuning::WINDOW_LENGTH as f64);
+            self.late += (late - self.late) / LATE_OVER;
+        }
         self.closed = now;
         self.windows().set_open(false);
     }
@@ -261,11 +275,35 @@ mod tests {
         assert!(gap.cycles.abs_diff(cycles(4_300)) <= 2 && gap.opened == opened, "{gap:?}");
         let most = rate.cycles(Duration::from_nanos(tuning::WINDOW_LENGTH));
         assert!(
-            (most / 4..most).contains(&gap.lasts) && 2 * gap.lasts <= rate.cycles(schedule.lasts),
+            (most / 4..most).contains(&(gap.lasts / u64::from(gap.times))) && 2 * gap.lasts <= rate.cycles(schedule.lasts),
             "half of what the timer is to wait: {gap:?}"
         );
         schedule.idled(Duration::from_micros(100));
         assert_eq!(schedule.windows().gap(), Gap { opened: opened + cycles(100), ..gap }, "so long nobody could have been seen in it");
+    }
+
+    #[test]
+    fn a_timer_that_is_late_waits_for_so_much_less() {
+        let mut schedule = schedule();
+        let rate = schedule.profiler.rate();
+        let mut now = schedule.closed;
+        // The mean of the last of many windows that last as long as the timer waits, and so much longer.
+        let mut lasted = |late: u64| {
+            let mut sum = Duration::ZERO;
+            for window in 0..3000 {
+                now += rate.cycles(Duration::from_millis(5));
+                schedule.open(now);
+                let lasts = schedule.lasts + Duration::from_micros(late);
+                assert!(rate.cycles(lasts) + 2 >= schedule.windows().gap().lasts, "as long as was said");
+                now += rate.cycles(lasts);
+                schedule.close(now);
+                sum += if window < 1000 { Duration::ZERO } else { lasts };
+            }
+            sum.as_micros() as u64 / 2000
+        };
+        let [usual, late, very_late] = [0, 20, 1_000].map(&mut lasted);
+        assert!(late.abs_diff(usual) < usual / 10, "{usual} and {late} us");
+        assert!(very_late > 1_000 + usual / 4, "it never waits for less than half: {very_late} us");
     }
 
     #[test]

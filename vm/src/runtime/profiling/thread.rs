@@ -217,6 +217,7 @@ impl ThreadProfiler {
         let began = self.begins();
         self.recorded_until(began.0);
         self.visit(&cells);
+        self.note_middle(began.0, &cells);
         self.spend(began);
         if self.window.is_some() && self.burst.is_none() && self.packet.bytes() > LARGE {
             self.turn_window(&cells);

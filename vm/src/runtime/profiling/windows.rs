@@ -13,6 +13,7 @@
 //! Invariant: time is that for which the thread was on a processor, without what the profiler and collections took.
 
 use super::clock::Switches;
+use super::warmup::Warmup;
 use profiler::tuning;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -28,6 +29,7 @@ pub struct Windows {
     gap: AtomicU64,
     opened: AtomicU64,
     lasts: AtomicU64,
+    times: AtomicU32,
     /// See [`Windows::rested`].
     rested: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
@@ -36,6 +38,7 @@ pub struct Windows {
     novelty: AtomicU64,
     /// Windows that go by time alone come so many times rarer.
     rarer: AtomicU32,
+    warmup: Warmup,
     /// Calls in a burst, at least and at most.
     bursts: (u32, u32),
 }
@@ -49,10 +52,12 @@ impl Windows {
             gap: AtomicU64::new(0),
             opened: AtomicU64::new(0),
             lasts: AtomicU64::new(0),
+            times: AtomicU32::new(0),
             rested: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
             rarer: AtomicU32::new(1),
+            warmup: Warmup::default(),
             bursts: (burst, longest.map_or(burst, |longest| longest.max(burst))),
         }
     }
@@ -93,14 +98,24 @@ impl Windows {
         self.rarer.store(times, Relaxed);
     }
 
-    pub fn gap(&self) -> Gap {
-        Gap { cycles: self.gap.load(Relaxed), opened: self.opened.load(Relaxed), lasts: self.lasts.load(Relaxed) }
+    pub fn warmup(&self) -> &Warmup {
+        &self.warmup
     }
 
-    pub(super) fn set_gap(&self, Gap { cycles, opened, lasts }: Gap) {
+    pub fn gap(&self) -> Gap {
+        Gap {
+            cycles: self.gap.load(Relaxed),
+            opened: self.opened.load(Relaxed),
+            lasts: self.lasts.load(Relaxed),
+            times: self.times.load(Relaxed),
+        }
+    }
+
+    pub(super) fn set_gap(&self, Gap { cycles, opened, lasts, times }: Gap) {
         self.gap.store(cycles, Relaxed);
         self.opened.store(opened, Relaxed);
         self.lasts.store(lasts, Relaxed);
+        self.times.store(times, Relaxed);
     }
 
     /// In all rests that are over, in cycles of the profiler's clock: times in which there was to be no window, for which none stands.
@@ -151,6 +166,8 @@ pub struct Gap {
     pub opened: u64,
     /// How long it lasts at least. How long it really does is not known as long as it does, and threads end in it: so it is its first part that stands for the gap.
     pub lasts: u64,
+    /// So many times as long as usual.
+    pub times: u32,
 }
 
 impl Gap {
@@ -169,10 +186,11 @@ impl Gap {
         1.0 + self.cycles as f64 / self.lasts.max(1) as f64 * (within / length).min(1.0)
     }
 
-    /// Of the calls that a thread made in so many cycles of a window, those that it makes in one that ends in time, as the next one should: after twice as long as it was to last at most. Else bursts would be so far apart in the next one that it might have none.
+    /// Of the calls that a thread made in so many cycles of a window, those that it makes in a usual one that ends in time, as the next one should: after twice as long as it was to last at most. Else bursts would be so far apart in the next one that it might have none.
     pub fn calls_in_time(self, calls: u64, cycles: u64) -> u64 {
         let most = 4 * self.lasts;
-        if self.is_none() || cycles <= most { calls } else { (calls as f64 * most as f64 / cycles as f64) as u64 }
+        let in_time = if self.is_none() || cycles <= most { calls } else { (calls as f64 * most as f64 / cycles as f64) as u64 };
+        in_time / u64::from(self.times.max(1))
     }
 }
 
@@ -207,6 +225,9 @@ impl First {
 /// Nanoseconds in which a call is recorded, at most.
 const RECORDING: u64 = 200;
 
+/// The part of a window that it takes itself, at most.
+const MOST: f64 = 0.75;
+
 /// A window of so many nanoseconds has hardly begun.
 pub fn is_short(length: u64) -> bool {
     length < tuning::WINDOW_LENGTH / 8
@@ -226,6 +247,8 @@ pub struct Counted {
     pub recording: u64,
     /// How often the thread was off its processor in it.
     pub switches: Switches,
+    /// What is reckoned to be lost of the length to code that was not run just before: [`Warmup::nanos`].
+    pub warmup: f64,
 }
 
 impl AddAssign for Counted {
@@ -237,6 +260,7 @@ impl AddAssign for Counted {
         self.recorded += other.recorded;
         self.recording += other.recording;
         self.switches += other.switches;
+        self.warmup += other.warmup;
     }
 }
 
@@ -257,10 +281,9 @@ impl Counted {
     /// Nanoseconds that the thread would not have taken without the window.
     fn slowdown(self) -> f64 {
         let preempted = tuning::PREEMPTION * self.switches.preempted as f64;
-        let taken =
-            f64::from(self.windows) * tuning::WINDOW_WARMUP + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
+        let taken = self.warmup + tuning::COUNT_COST * self.calls as f64 + self.recording_took() + preempted;
         // It takes time, but never all of it.
-        taken.min(self.length as f64 / 2.0)
+        taken.min(MOST * self.length as f64)
     }
 
     /// What bursts have taken longer than as many of the window's other calls. Who was off the processor in one seems to have recorded for longer than it did.
@@ -285,12 +308,13 @@ mod tests {
 
     #[test]
     fn a_window_stands_for_the_time_that_is_told_with_it() {
-        let window = |length, calls| Counted { windows: 1, length, calls, ..Counted::default() };
+        let warmup = 7_000.0;
+        let window = |length, calls| Counted { windows: 1, length, calls, warmup, ..Counted::default() };
         assert_eq!(share(0, window(100, 50)), 1.0);
         // It was cold, and counting has taken some of it.
         let is = |window: Counted, slow: f64| (share(900_000, window) - (1.0 + 900_000.0 / (100_000.0 - slow))).abs() < 1e-9;
-        let counted = tuning::WINDOW_WARMUP + 1_000.0 * tuning::COUNT_COST;
-        assert!(is(window(100_000, 0), tuning::WINDOW_WARMUP) && is(window(100_000, 1_000), counted));
+        let counted = warmup + 1_000.0 * tuning::COUNT_COST;
+        assert!(is(window(100_000, 0), warmup) && is(window(100_000, 1_000), counted));
         // Half of the calls were recorded, in 60 of 100 microseconds instead of 40.
         let recorded = Counted { recorded: 500, recording: 60_000, ..window(100_000, 1_000) };
         assert!(is(recorded, counted + 20_000.0));
@@ -303,8 +327,8 @@ mod tests {
         let preempted = Switches { preempted: 2, blocked: 0 };
         assert!(is(Counted { switches: preempted, ..window(100_000, 1_000) }, counted + 2.0 * tuning::PREEMPTION));
         let half = window(100, 1_000_000);
-        assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 21.0);
-        assert_eq!(share(1000, half), 1.0 + 1000.0 / 50.0, "most of a window is never its cost");
+        assert_eq!(half.correction(1000, share(1000, half)), 1.0 - 11.0 / 41.0);
+        assert_eq!(share(1000, half), 1.0 + 1000.0 / 25.0, "all of a window is never its cost");
         assert!(share(0, window(0, 1_000_000)) >= 1.0, "a window that took no time");
     }
 
@@ -327,7 +351,7 @@ mod tests {
 
     #[test]
     fn the_first_part_of_a_window_stands_for_the_gap() {
-        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100 };
+        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100, times: 1 };
         let share = |seen| gap.share(seen);
         assert_eq!([share(1_000..1_000), share(1_000..1_010), share(1_090..1_100)], [100.0; 3], "one of a hundred such threads is seen");
         assert_eq!([share(1_000..1_200), share(1_050..1_150)], [50.5; 2], "half of it in the first part");
@@ -337,8 +361,10 @@ mod tests {
 
     #[test]
     fn the_next_window_is_not_taken_for_as_long_as_one_that_was_late() {
-        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100 };
+        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100, times: 1 };
         assert_eq!([300, 400, 40_000].map(|cycles| gap.calls_in_time(5_000, cycles)), [5_000, 5_000, 50]);
+        let longer = Gap { times: 4, lasts: 400, ..gap };
+        assert_eq!([1_200, 16_000].map(|cycles| longer.calls_in_time(5_000, cycles)), [1_250, 125], "a usual one is a quarter of it");
         assert_eq!(Gap::default().calls_in_time(5_000, 40_000), 5_000, "all calls are counted");
     }
 
@@ -351,7 +377,7 @@ mod tests {
         while end < THREADS * 200 {
             let (lasts, late) = window(&mut random);
             let cycles = 5_000 + random.below(10_000);
-            let gap = Gap { cycles, opened: end + cycles, lasts };
+            let gap = Gap { cycles, opened: end + cycles, lasts, times: 1 };
             end = gap.opened + lasts + late;
             windows.push((gap, end));
         }

@@ -7,8 +7,9 @@
 
 use super::super::clock::{self, Switches};
 use super::super::packet::Kind;
+use super::super::warmup::Stretch;
 use super::super::windows::{self, Before, Counted, First, Windows};
-use super::{Cells, LARGE, NEVER, ThreadProfiler, WINDOW_TICKS};
+use super::{Cells, LARGE, NEVER, Recorded, ThreadProfiler, WINDOW_TICKS};
 use profiler::tuning;
 use std::time::Duration;
 
@@ -40,6 +41,17 @@ struct Part {
     calls: u64,
     /// The thread's, before.
     switches: Switches,
+    /// Of a window that is longer than usual, a moment between two bursts once code has run for a while.
+    middle: Option<Middle>,
+}
+
+/// What there was of a part of a window by then.
+#[derive(Clone, Copy)]
+struct Middle {
+    /// In cycles of the thread's own time.
+    at: u64,
+    calls: u64,
+    recorded: Recorded,
 }
 
 /// When a window, or a part of one, was over.
@@ -136,7 +148,8 @@ impl ThreadProfiler {
             }
         };
         if matches!(window.before, Seen::Window(_)) {
-            self.packet.take_memory(FRAMES, BURSTS * burst as usize);
+            let times = gap.times.max(1) as usize;
+            self.packet.take_memory(times * FRAMES, times * BURSTS * burst as usize);
         }
         // What was counted since the last one was not meant to be.
         cells.set_left(self.armed);
@@ -146,7 +159,7 @@ impl ThreadProfiler {
             self.wait(next, calls);
         }
         self.arm(calls, cells);
-        let part = Part { began: now, at, calls, switches: clock::switches() };
+        let part = Part { began: now, at, calls, switches: clock::switches(), middle: None };
         self.window = Some(Window { part, ..window });
     }
 
@@ -215,6 +228,10 @@ impl ThreadProfiler {
         }
         self.set_countdown(NEVER, cells);
         let (part, recorded) = (window.part, std::mem::take(&mut self.recorded));
+        let windows = self.profiler.windows().expect("it was one of them");
+        if switches == Switches::default() {
+            self.parts(part, now, calls, recorded).into_iter().for_each(|[first, second]| windows.warmup().tell(first, second));
+        }
         // Who was off the processor during a slow path seems to have been there for longer than it took, but each call was counted at least.
         let counting = tuning::COUNT_COST * (calls - part.calls) as f64;
         let now = now.max(part.began + self.profiler.rate().cycles(Duration::from_nanos(counting as u64)));
@@ -226,8 +243,8 @@ impl ThreadProfiler {
             recording: self.nanos(0, recorded.cycles),
             recorded: recorded.calls,
             switches,
+            warmup: windows.warmup().nanos(),
         };
-        let windows = self.profiler.windows().expect("it was one of them");
         windows.tell_pace(counted);
         window.counted += counted;
         let stands_for = windows::share(self.before(window).nanos, window.counted);
@@ -236,6 +253,30 @@ impl ThreadProfiler {
         self.wait(ended.next, calls);
         window.told += ended.told;
         now
+    }
+
+    /// Up to the middle of a window, or of its present part, and from there to now, after so many calls, of which so many were recorded.
+    fn parts(&self, part: Part, now: u64, calls: u64, recorded: Recorded) -> Option<[Stretch; 2]> {
+        let Middle { at, calls: before, recorded: first } = part.middle?;
+        let stretch = |from: u64, to, calls: u64, recorded_calls: u64, recording: u64| Stretch {
+            nanos: self.nanos(from + recording, to),
+            calls: calls.saturating_sub(recorded_calls),
+        };
+        let (recorded_calls, recording) = (recorded.calls - first.calls, recorded.cycles - first.cycles);
+        let second = stretch(at, now, calls - before, recorded_calls, recording);
+        Some([stretch(part.began, at, before - part.calls, first.calls, first.cycles), second])
+    }
+
+    /// Between two calls at which something was to be done, in a slow path that began at this cycle.
+    pub(super) fn note_middle(&mut self, began: u64, cells: &Cells) {
+        let Some(Window { part: Part { at, middle: None, .. }, .. }) = self.window else { return };
+        let is_longer = self.profiler.windows().is_some_and(|windows| windows.gap().times > 1);
+        if !is_longer || self.burst.is_some() || self.nanos(at, began) < tuning::WINDOW_MIDDLE {
+            return;
+        }
+        let taken = self.taken + self.profiler.cycles().saturating_sub(began);
+        let middle = Middle { at: self.profiler.thread_ran().saturating_sub(taken), calls: self.calls(cells), recorded: self.recorded };
+        self.window.as_mut().expect("it is there").part.middle = Some(middle);
     }
 
     fn before(&self, window: &Window) -> Before {
@@ -309,7 +350,7 @@ impl ThreadProfiler {
 #[cfg(test)]
 mod tests {
     use crate::runtime::profiling::packet::Kind;
-    use crate::runtime::profiling::thread::ThreadProfiler;
+    use crate::runtime::profiling::thread::{Cells, ThreadProfiler};
     use crate::runtime::profiling::windows::Gap;
     use crate::runtime::profiling::{ProfileOptions, Profiler, clock};
     use jit::context::ThreadContext;
@@ -421,7 +462,7 @@ mod tests {
     fn between_windows() -> (ThreadProfiler, ThreadContext) {
         let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
         let windows = profiler.windows().expect("there are windows");
-        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1 });
+        windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1, times: 1 });
         windows.set_open(false);
         let mut profile = profiler.thread(ThreadId::from_u32(0));
         let mut ctx = ThreadContext::new(std::ptr::null_mut());
@@ -442,6 +483,36 @@ mod tests {
             // SAFETY: the context is of nobody else; no code runs.
             unsafe { profile.tick(ctx, 1) };
         }
+    }
+
+    /// A thread that calls three times as fast once it has run for a while.
+    #[test]
+    fn a_longer_window_tells_what_its_first_part_lost() {
+        let (mut profile, mut ctx) = between_windows();
+        let profiler = profile.profiler.clone();
+        let windows = profiler.windows().expect("there are windows");
+        windows.set_gap(Gap { times: 4, ..windows.gap() });
+        let before = windows.warmup().nanos();
+        // None tells anything in which others had the processor.
+        for _ in 0..200 {
+            windows.set_open(true);
+            // SAFETY: the context is of nobody else; no code runs.
+            unsafe { profile.tick(&raw mut ctx, 1) };
+            for calls in [1_000, 3_000] {
+                work(1);
+                ctx.calls_left -= calls;
+                profile.note_middle(profiler.cycles(), &Cells(&raw mut ctx));
+            }
+            windows.set_open(false);
+            // SAFETY: as above.
+            unsafe { profile.tick(&raw mut ctx, 1) };
+            if windows.warmup().nanos() != before {
+                break;
+            }
+        }
+        // Two thirds of a millisecond, and what was known before counts as much.
+        let told = 2.0 * windows.warmup().nanos() - before;
+        assert!((5e5..9e5).contains(&told), "{told} ns");
     }
 
     /// A thread that is blocked in some windows: those go together with the next.
