@@ -256,10 +256,10 @@ impl Sampler {
         }
     }
 
-    /// A window begins, before which no calls were counted. When to ask next.
-    pub fn begin_brief_window(&mut self, at: Moment) -> Wake {
+    /// A window begins, before which no calls were counted, in which about so many calls are expected if the last one was longer. When to ask next.
+    pub fn begin_brief_window(&mut self, at: Moment, calls: u64) -> Wake {
         match &mut self.machine {
-            Machine::Counted(counted) => counted.begin_brief_window(at, &mut self.common.random),
+            Machine::Counted(counted) => counted.begin_brief_window(at, calls, &mut self.common.random),
             _ => Wake::Tick,
         }
     }

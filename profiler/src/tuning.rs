@@ -114,8 +114,10 @@ knobs! {
     COUNT_COST: f64 = 0.15, "count-cost", "ns", "ours: on a Zen 4 the best fit to the exact numbers of calls of the benchmark set on both tiers was 0.1; on an Emerald Rapids programs that count all calls take 0 to 0.2 more a call where optimized, 0.1 to 0.7 in baseline code";
     /// What a window takes from the calls it could have counted: code that was not run just before it.
     WINDOW_WARMUP: f64 = 5e3, "window-warmup", "ns", "ours: found with count-cost on a Zen 4, before any window has told of it";
-    /// Longer windows over which what they tell of that is averaged.
-    WINDOW_WARMUP_WINDOWS: f64 = 32.0, "window-warmup-windows", "windows", "ours: those of some seconds; phases differ in it, so more than a few";
+    /// Longer windows of which what is lost is the median.
+    WINDOW_WARMUP_WINDOWS: usize = 32, "window-warmup-windows", "windows", "ours: those of some seconds; those in which a phase begins or ends are to be few";
+    /// Calls in the warm part of such a window that say how fast they come.
+    WINDOW_PACE_CALLS: u64 = 50, "window-pace-calls", "calls", "ours: the pace is then known to a seventh, and it is one window of many";
     /// After so long code in a window is warm: what it lost before is found by how fast it is from then on.
     WINDOW_MIDDLE: u64 = 100_000, "window-middle", "ns", "ours: on an Emerald Rapids merge_sort calls half as fast as usual after 30 us, and as fast after 70 to 100";
     /// How many times as long as others those windows are that tell how fast warm code is.

@@ -165,9 +165,14 @@ impl Counted {
 
     /// A brief window begins, and others like it have gone before: any of its calls is as likely to be in a burst as any other. So one may have begun before; what would be left of it is recorded. What the window before was like tells how far
     /// bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
-    pub(super) fn begin_brief_window(&mut self, at: Moment, random: &mut Random) -> Wake {
+    pub(super) fn begin_brief_window(&mut self, at: Moment, calls: u64, random: &mut Random) -> Wake {
         self.bursts = 0;
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
+        let mean = calls / tuning::WINDOW_BURSTS;
+        if mean < self.mean {
+            self.burst = (u64::from(self.burst).min(mean / 2) as u32).max(self.asked_burst);
+            self.mean = mean.max(2 * u64::from(self.burst));
+        }
         if self.ended.is_some() {
             self.place(at, random);
         }
@@ -427,7 +432,9 @@ mod tests {
 
     /// Begins a brief window and makes so many calls in it: the first of each burst, how many it has recorded, and the weight of each.
     fn brief_window(counted: &mut Counted, begin: u64, calls: u64, common: &mut Common) -> Vec<(u64, u64, f64)> {
-        let Wake::After(mut next) = counted.begin_brief_window(at(begin), &mut common.random) else { panic!("bursts come after calls") };
+        let Wake::After(mut next) = counted.begin_brief_window(at(begin), u64::MAX, &mut common.random) else {
+            panic!("bursts come after calls")
+        };
         let mut bursts = Vec::new();
         while next < calls {
             let Action::Burst(Span::Calls(span)) = counted.poll(at(begin + next), common) else { panic!("{next} is due") };
@@ -485,7 +492,9 @@ mod tests {
         counted.use_windows();
         counted.poll(at(0), &mut common);
         counted.end_window(at(1000), 2 * tuning::WINDOW_BURSTS, true, 1, &mut common.random);
-        let Wake::After(mut next) = counted.begin_brief_window(at(1000), &mut common.random) else { panic!("samples come after calls") };
+        let Wake::After(mut next) = counted.begin_brief_window(at(1000), u64::MAX, &mut common.random) else {
+            panic!("samples come after calls")
+        };
         let mut samples = 0;
         while next < 100_000 {
             next += waited(counted.poll(at(1000 + next), &mut common));
@@ -516,7 +525,7 @@ mod tests {
                 continue;
             }
             counted.end_window(at(30), 30, true, 8, &mut common.random);
-            assert_eq!(counted.begin_brief_window(at(30), &mut common.random), Wake::After(first - 30));
+            assert_eq!(counted.begin_brief_window(at(30), u64::MAX, &mut common.random), Wake::After(first - 30));
         }
     }
 

@@ -2,9 +2,10 @@
 //!
 //! In: of windows that are longer than usual, what was called up to a moment by which code is warm, and from then on ([`Stretch`]). Out: nanoseconds a window ([`Warmup::nanos`]).
 //!
-//! Windows come at random times, so a program calls as fast in their first parts as in the rest of them, in the mean, but for what the first ones lose.
+//! Most windows lie in one phase of the program, so what their first parts lack of the pace of the rest is lost; those in which a phase begins or ends are left aside as the extremes that they are.
 
 use profiler::tuning;
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 /// A part of a window without its bursts.
@@ -14,45 +15,51 @@ pub struct Stretch {
     pub calls: u64,
 }
 
-/// Sums over the last windows of all threads, each window less than the one behind it; by part.
-#[derive(Clone, Copy, Default, Debug)]
-struct Sums {
-    windows: f64,
-    nanos: [f64; 2],
-    calls: [f64; 2],
-}
-
-impl Sums {
-    fn add(&mut self, parts: [Stretch; 2]) {
-        const KEPT: f64 = 1.0 - 1.0 / tuning::WINDOW_WARMUP_WINDOWS;
-        self.windows = self.windows * KEPT + 1.0;
-        for (i, part) in parts.into_iter().enumerate() {
-            self.nanos[i] = self.nanos[i] * KEPT + part.nanos as f64;
-            self.calls[i] = self.calls[i] * KEPT + part.calls as f64;
-        }
-    }
-
-    /// Of all of them together: what the first parts lack of the pace of the second ones.
-    fn lost(&self) -> f64 {
-        let usual = if self.calls[1] > 0.0 { self.calls[0] * self.nanos[1] / self.calls[1] } else { self.nanos[0] };
-        (self.nanos[0] - usual).max(0.0)
+impl Stretch {
+    /// What the first part lacks of the pace of the second, if that has one.
+    fn lost(self, second: Stretch) -> Option<f64> {
+        let has_pace = second.calls >= tuning::WINDOW_PACE_CALLS;
+        has_pace.then(|| self.nanos as f64 - self.calls as f64 * second.nanos as f64 / second.calls as f64)
     }
 }
 
-/// What is usual, until enough windows have told of theirs.
-#[derive(Default, Debug)]
-pub struct Warmup(Mutex<Sums>);
+/// The last windows of all threads; at first, as many as say what is usual.
+#[derive(Debug)]
+pub struct Warmup(Mutex<Lost>);
+
+#[derive(Debug)]
+struct Lost {
+    windows: VecDeque<f64>,
+    median: f64,
+}
+
+impl Default for Warmup {
+    fn default() -> Self {
+        let windows = VecDeque::from([tuning::WINDOW_WARMUP; KNOWN]);
+        Warmup(Mutex::new(Lost { windows, median: tuning::WINDOW_WARMUP }))
+    }
+}
+
+/// What is known beforehand counts as so many windows.
+const KNOWN: usize = 2;
 
 impl Warmup {
     /// Of a usual window.
     pub fn nanos(&self) -> f64 {
-        let sums = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is known beforehand counts as one window.
-        (tuning::WINDOW_WARMUP + sums.lost()) / (1.0 + sums.windows)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).median.max(0.0)
     }
 
     pub fn tell(&self, first: Stretch, second: Stretch) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add([first, second]);
+        let Some(lost) = first.lost(second) else { return };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.windows.push_back(lost);
+        if all.windows.len() > tuning::WINDOW_WARMUP_WINDOWS {
+            all.windows.pop_front();
+        }
+        let mut sorted: Vec<f64> = all.windows.iter().copied().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        all.median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
     }
 }
 
@@ -68,22 +75,30 @@ mod tests {
         warmup.nanos()
     }
 
+    const COLD: [(u64, u64); 2] = [(100_000, 8_000), (200_000, 20_000)];
+
     #[test]
     fn what_first_parts_lack_of_the_pace_of_the_second_is_lost() {
-        let near = |nanos: f64, of: f64| assert!((nanos - of).abs() < 0.1 * of, "{nanos} for {of}");
         assert_eq!(told([]), tuning::WINDOW_WARMUP);
-        near(told([[(100_000, 8_000), (200_000, 20_000)]; 200]), 20_000.0);
-        // Chance goes both ways: a phase begins or ends in the window.
-        let phases = [[(100_000, 8_000), (200_000, 2_000)], [(100_000, 800), (200_000, 20_000)]];
-        near(told(phases.into_iter().cycle().take(400)), 20_000.0);
-        assert!(told([[(100_000, 11_000), (200_000, 20_000)]; 200]) < 200.0, "no window gains");
-        assert!(told([[(100_000, 11_000), (200_000, 0)]; 200]) < 200.0, "nothing to compare with");
+        assert_eq!(told([COLD; 2]), tuning::WINDOW_WARMUP.midpoint(20_000.0), "what is known counts, too");
+        assert_eq!(told([COLD; 200]), 20_000.0);
+        assert_eq!(told([[(100_000, 80_000), (200_000, 20_000)]; 200]), 0.0, "no window gains");
+        assert_eq!(
+            told([[(100_000, 1_000), (200_000, tuning::WINDOW_PACE_CALLS - 1)]; 200]),
+            tuning::WINDOW_WARMUP,
+            "nothing to compare with"
+        );
     }
 
     #[test]
-    fn the_last_windows_count_most() {
-        let (cold, warm) = ([(100_000, 6_000), (200_000, 20_000)], [(100_000, 10_000), (200_000, 20_000)]);
-        let told = told(std::iter::repeat_n(cold, 100).chain(std::iter::repeat_n(warm, 100)));
-        assert!(told < 4_000.0, "{told}");
+    fn windows_in_which_phases_change_say_nothing() {
+        let [ends, begins] = [[(100_000, 8_000), (200_000, 2_000)], [(100_000, 800), (200_000, 20_000)]];
+        assert_eq!(told([COLD, ends, COLD, COLD, begins].into_iter().cycle().take(200)), 20_000.0);
+    }
+
+    #[test]
+    fn the_last_windows_count() {
+        let warm = [(100_000, 10_000), (200_000, 20_000)];
+        assert_eq!(told(std::iter::repeat_n(COLD, 100).chain(std::iter::repeat_n(warm, tuning::WINDOW_WARMUP_WINDOWS))), 0.0);
     }
 }
