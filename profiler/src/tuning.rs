@@ -119,7 +119,7 @@ knobs! {
     /// Calls in the warm part of such a window that say how fast they come.
     WINDOW_PACE_CALLS: u64 = 50, "window-pace-calls", "calls", "ours: the pace is then known to a seventh, and it is one window of many";
     /// After so long code in a window is warm: what it lost before is found by how fast it is from then on.
-    WINDOW_MIDDLE: u64 = 100_000, "window-middle", "ns", "ours: on an Emerald Rapids merge_sort calls half as fast as usual after 30 us, and as fast after 70 to 100";
+    WINDOW_MIDDLE: u64 = 100_000, "window-middle", "ns", "ours: on an Emerald Rapids merge_sort calls half as fast as usual after 30 us, and nearly as fast after 70 to 100";
     /// How many times as long as others those windows are that tell how fast warm code is.
     WINDOW_LONGER: u32 = 4, "window-longer", "times", "ours: twice as much is warm as is not";
     /// Of so many windows one is such.

@@ -514,6 +514,17 @@ mod tests {
         assert!(bursts < 5, "their walks are to be paid for: {bursts}");
     }
 
+    #[test]
+    fn a_brief_window_behind_a_time_in_which_all_calls_were_counted_has_bursts() {
+        for seed in 0..50 {
+            let mut common = Common::new(Random::new(seed));
+            let mut counted = in_brief_windows(&mut common);
+            counted.end_window(at(0), 5_000_000, false, 8, &mut common.random);
+            let first = counted.begin_brief_window(at(100), 40 * tuning::WINDOW_BURSTS, &mut common.random);
+            assert!(matches!(first, Wake::After(calls) if calls <= 2 * 40), "{first:?} in some {} calls", 40 * tuning::WINDOW_BURSTS);
+        }
+    }
+
     /// It stands for the thousand calls among which it was placed: nearer, it would for more than there are.
     #[test]
     fn the_first_burst_of_a_thread_stays_where_it_is_in_brief_windows() {
