@@ -123,7 +123,7 @@ knobs! {
     /// How many times as long as others those windows are that tell how fast warm code is.
     WINDOW_LONGER: u32 = 4, "window-longer", "times", "ours: twice as much is warm as is not";
     /// Of so many windows one is such.
-    WINDOW_LONGER_OF: u64 = 8, "window-longer-of", "windows", "ours: some twenty in five seconds, which take a few percent of what windows take";
+    WINDOW_LONGER_OF: u64 = 8, "window-longer-of", "windows", "ours: some twenty in five seconds; all windows together are three eighths longer for it";
     /// What a thread loses of its own time where it is taken off its processor in a window, and comes back.
     PREEMPTION: f64 = 9e3, "preemption", "ns", "ours: what windows of steady calls lack in which others kept the thread from a processor for 10 to 100 us, with two busy processes beside it; the system counts the switch as the thread's time, and caches have others' data";
     /// How far windows are off besides, all numbers of calls alike.

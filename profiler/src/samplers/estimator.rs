@@ -164,7 +164,7 @@ impl Counted {
     }
 
     /// A brief window begins, and others like it have gone before: any of its calls is as likely to be in a burst as any other. So one may have begun before; what would be left of it is recorded. What the window before was like tells how far
-    /// bursts may be apart, but for a much longer one: they would skip this one. The first burst stands for the calls among which it was placed, and comes where it was.
+    /// bursts may be apart, but for a much longer one: they would skip this one, in which so many `calls` are expected. The first burst stands for the calls among which it was placed, and comes where it was.
     pub(super) fn begin_brief_window(&mut self, at: Moment, calls: u64, random: &mut Random) -> Wake {
         self.bursts = 0;
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
