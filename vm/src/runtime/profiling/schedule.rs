@@ -104,7 +104,8 @@ impl Schedule {
 
     /// From one window to the next, in nanoseconds: so long that they take the part of the time that they may, but for what a profile is worth that is more or less sure.
     fn gap(&self) -> u64 {
-        let calls = self.pace * tuning::WINDOW_LENGTH as f64 / 1e9;
+        let longer = f64::from(tuning::WINDOW_LONGER - 1) / tuning::WINDOW_LONGER_OF as f64;
+        let calls = self.pace * tuning::WINDOW_LENGTH as f64 * (1.0 + longer) / 1e9;
         let taken = tuning::WINDOW_COLD + tuning::COUNT_COST * calls;
         (taken / (tuning::WINDOW_PART * self.windows().worth())).min(tuning::WINDOW_GAP as f64) as u64
     }
@@ -145,6 +146,7 @@ impl Schedule {
         self.lasts = planned - Duration::from_nanos(self.late as u64).min(planned / 2);
         // A timer that is late makes up for half of it.
         let lasts = self.profiler.rate().cycles(planned / 2);
+        self.windows().set_length(self.length());
         self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts, times });
         self.windows().set_open(true);
     }
@@ -242,7 +244,9 @@ mod tests {
     use std::ops::ControlFlow;
 
     /// Runs nothing.
-    struct Idle;
+    struct Idle {
+        is_optimized: bool,
+    }
 
     impl Frames for Idle {
         fn visit_roots(&self, _: &Thread, _: &mut dyn FnMut(&mut u64)) {}
@@ -253,12 +257,19 @@ mod tests {
         fn run(&self, _: &Thread, _: FuncId, _: &[Slot]) -> Result<Slot, Thrown> {
             Ok(0)
         }
+
+        fn has_optimized_code(&self) -> bool {
+            self.is_optimized
+        }
+    }
+
+    fn schedule_of(options: ProfileOptions, is_optimized: bool) -> Schedule {
+        let profiler = Arc::new(Profiler::new(options, Program::default()).expect("the presets are in range"));
+        Schedule::new(profiler, Arc::new(Idle { is_optimized }), Random::stream(1, 1))
     }
 
     fn schedule() -> Schedule {
-        let options = ProfileOptions::windowed();
-        let profiler = Arc::new(Profiler::new(options, Program::default()).expect("the presets are in range"));
-        Schedule::new(profiler, Arc::new(Idle), Random::stream(1, 1))
+        schedule_of(ProfileOptions::windowed(), false)
     }
 
     #[test]
@@ -304,6 +315,16 @@ mod tests {
         let [usual, late, very_late] = [0, 20, 1_000].map(&mut lasted);
         assert!(late.abs_diff(usual) < usual / 10, "{usual} and {late} us");
         assert!(very_late > 1_000 + usual / 4, "it never waits for less than half: {very_late} us");
+    }
+
+    #[test]
+    fn bursts_are_placed_for_windows_of_the_length_that_there_is() {
+        let beside = |is_optimized| {
+            let mut schedule = schedule_of(ProfileOptions { counting: Counting::Beside, ..ProfileOptions::windowed() }, is_optimized);
+            schedule.open(schedule.closed + 1_000_000);
+            schedule.windows().length()
+        };
+        assert_eq!([false, true].map(beside), [tuning::WINDOW_LENGTH, tuning::BESIDE_LENGTH]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct ThreadProfiler {
     paused: Option<Paused>,
     /// The last one that has ended, whose samples are still in the packet while there is none.
     last_window: Option<EndedWindow>,
-    /// Calls in a brief window, as in the last one.
+    /// Calls in a usual brief window, going by the last one.
     expected: u64,
     /// Calls of windows before it for which no sample stands: the next one will.
     left: f64,

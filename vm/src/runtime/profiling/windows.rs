@@ -30,6 +30,8 @@ pub struct Windows {
     opened: AtomicU64,
     lasts: AtomicU64,
     times: AtomicU32,
+    /// See [`Windows::length`].
+    length: AtomicU64,
     /// See [`Windows::rested`].
     rested: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
@@ -53,6 +55,7 @@ impl Windows {
             opened: AtomicU64::new(0),
             lasts: AtomicU64::new(0),
             times: AtomicU32::new(0),
+            length: AtomicU64::new(tuning::WINDOW_LENGTH),
             rested: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
@@ -116,6 +119,15 @@ impl Windows {
         self.opened.store(opened, Relaxed);
         self.lasts.store(lasts, Relaxed);
         self.times.store(times, Relaxed);
+    }
+
+    /// Nanoseconds for which a usual window lasts that is to be brief.
+    pub fn length(&self) -> u64 {
+        self.length.load(Relaxed)
+    }
+
+    pub(super) fn set_length(&self, nanos: u64) {
+        self.length.store(nanos, Relaxed);
     }
 
     /// In all rests that are over, in cycles of the profiler's clock: times in which there was to be no window, for which none stands.
@@ -184,13 +196,6 @@ impl Gap {
         // A thread that is seen for no time at all is seen at its first moment.
         let (length, within) = ((seen.end.max(seen.start + 1) - seen.start) as f64, first.saturating_sub(seen.start) as f64);
         1.0 + self.cycles as f64 / self.lasts.max(1) as f64 * (within / length).min(1.0)
-    }
-
-    /// Of the calls that a thread made in so many cycles of a window, those that it makes in a usual one that ends in time, as the next one should: after twice as long as it was to last at most. Else bursts would be so far apart in the next one that it might have none.
-    pub fn calls_in_time(self, calls: u64, cycles: u64) -> u64 {
-        let most = 4 * self.lasts;
-        let in_time = if self.is_none() || cycles <= most { calls } else { (calls as f64 * most as f64 / cycles as f64) as u64 };
-        in_time / u64::from(self.times.max(1))
     }
 }
 
@@ -271,6 +276,11 @@ impl Counted {
         let was_blocked = self.switches.blocked > 0 && 2 * self.length < self.passed;
         let is_usual = self.windows == 1 && !is_short(self.length) && !was_blocked;
         is_usual || self.length >= tuning::WINDOW_TOGETHER
+    }
+
+    /// The calls of a window that is as long, but of no more than so many nanoseconds.
+    pub fn calls_in(self, nanos: u64) -> u64 {
+        (self.calls as f64 * (nanos as f64 / self.length.max(1) as f64).min(1.0)) as u64
     }
 
     /// The part of `share` that makes up for what the window itself took.
@@ -361,11 +371,8 @@ mod tests {
 
     #[test]
     fn the_next_window_is_not_taken_for_as_long_as_one_that_was_late() {
-        let gap = Gap { cycles: 9_900, opened: 1_000, lasts: 100, times: 1 };
-        assert_eq!([300, 400, 40_000].map(|cycles| gap.calls_in_time(5_000, cycles)), [5_000, 5_000, 50]);
-        let longer = Gap { times: 4, lasts: 400, ..gap };
-        assert_eq!([1_200, 16_000].map(|cycles| longer.calls_in_time(5_000, cycles)), [1_250, 125], "a usual one is a quarter of it");
-        assert_eq!(Gap::default().calls_in_time(5_000, 40_000), 5_000, "all calls are counted");
+        let calls = |length| Counted { length, calls: 5_000, ..Counted::default() }.calls_in(100);
+        assert_eq!([50, 100, 400, 10_000].map(calls), [5_000, 5_000, 1_250, 50]);
     }
 
     /// Threads that begin at any time and live for so many cycles, of which they are seen in windows of many lengths, late or not.

@@ -248,10 +248,10 @@ impl ThreadProfiler {
         windows.tell_pace(counted);
         window.counted += counted;
         let stands_for = windows::share(self.before(window).nanos, window.counted);
-        let usual = windows.gap().calls_in_time(counted.calls, now - part.began);
-        // One in which all calls are counted is much longer than a brief one behind it.
-        self.expected = (counted.calls as f64 * (tuning::WINDOW_LENGTH as f64 / counted.length.max(1) as f64).min(1.0)) as u64;
-        let ended = self.sampler.end_window(self.at(calls), usual, stands_for, windows.burst());
+        // Bursts would be so far apart behind a window that was late, or longer, that the next one might have none.
+        self.expected = counted.calls_in(windows.length());
+        let like_this = if windows.gap().is_none() { counted.calls } else { self.expected };
+        let ended = self.sampler.end_window(self.at(calls), like_this, stands_for, windows.burst());
         self.wait(ended.next, calls);
         window.told += ended.told;
         now
