@@ -31,6 +31,18 @@ pub use view::ProfileView;
 
 use crate::ids::{CallSiteId, FuncId};
 
+/// Which code of a function a call is decided about in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+pub enum Form {
+    /// That in which others inline it.
+    Early,
+    /// Its own, from its start on.
+    #[default]
+    Whole,
+    /// Its own, from one of its loops on: the loop's number among those of the function.
+    Loop(u32),
+}
+
 /// How sure it is that the call goes to the callee.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Certainty {
@@ -50,6 +62,8 @@ pub struct VirtualCallFacts<'a> {
     pub site: CallSiteId,
     /// The function that is compiled.
     pub root: FuncId,
+    /// Which code of it.
+    pub form: Form,
     /// The calls that were inlined to get here, outermost first.
     pub chain: &'a [CallSiteId],
     /// The functions that it can reach.
@@ -65,6 +79,8 @@ pub struct CallSiteFacts<'a> {
     pub site: CallSiteId,
     /// The function that is compiled.
     pub root: FuncId,
+    /// Which code of it.
+    pub form: Form,
     /// The function it calls.
     pub callee: FuncId,
     /// The calls that were inlined to get here, outermost first; empty for a call of the root's own.
@@ -242,6 +258,8 @@ impl Verdict {
 pub struct InlineDecision {
     /// The function that was compiled.
     pub root: FuncId,
+    /// Which code of it.
+    pub form: Form,
     /// The call.
     pub site: CallSiteId,
     /// The function that it calls.
@@ -263,8 +281,8 @@ pub struct InlineDecision {
 impl InlineDecision {
     /// The answer to a question.
     pub fn new(facts: &CallSiteFacts<'_>, verdict: Verdict, evidence: Option<Box<Evidence>>) -> InlineDecision {
-        let CallSiteFacts { root, site, callee, chain, certainty, callee_size, root_size, .. } = *facts;
-        InlineDecision { root, site, callee, chain: chain.into(), certainty, callee_size, root_size, verdict, evidence }
+        let CallSiteFacts { root, form, site, callee, chain, certainty, callee_size, root_size, .. } = *facts;
+        InlineDecision { root, form, site, callee, chain: chain.into(), certainty, callee_size, root_size, verdict, evidence }
     }
 }
 
@@ -438,6 +456,7 @@ mod tests {
         CallSiteFacts {
             site: CallSiteId::from_u32(0),
             root: root(),
+            form: Form::Whole,
             callee: FuncId::from_u32(1),
             chain: &[],
             certainty: Certainty::Only,

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use profiler::ids::{CallSiteId, FuncId};
-//! use profiler::oracle::{Accepted, Certainty, InlineDecision, Verdict};
+//! use profiler::oracle::{Accepted, Certainty, Form, InlineDecision, Verdict};
 //! use profiler::plan::{About, Plan};
 //! use profiler::program::{CallSite, Function, Program};
 //!
@@ -18,6 +18,7 @@
 //! let site = program.sites.push(CallSite { caller: main, line: 3 });
 //! let decision = InlineDecision {
 //!     root: main,
+//!     form: Form::Whole,
 //!     site,
 //!     callee: work,
 //!     chain: [].into(),
@@ -47,7 +48,7 @@ pub use toggle::{Held, Outcome, Reach, Toggle};
 
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{Names, SiteKey};
-use crate::oracle::{InlineDecision, Verdict};
+use crate::oracle::{Form, InlineDecision, Verdict};
 use crate::profile::{Call, Staleness, Told};
 use crate::program::Program;
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
@@ -66,6 +67,8 @@ pub struct About {
 pub struct Planned {
     /// The function that was compiled.
     pub root: FuncId,
+    /// Which code of it.
+    pub form: Form,
     /// The calls that were inlined to get there, outermost first.
     pub chain: Box<[CallSiteId]>,
     /// The call.
@@ -82,8 +85,8 @@ pub struct Planned {
 
 impl From<&InlineDecision> for Planned {
     fn from(decision: &InlineDecision) -> Planned {
-        let InlineDecision { root, site, callee, callee_size, root_size, verdict, .. } = *decision;
-        Planned { root, chain: decision.chain.clone(), site, callee, callee_size, root_size, verdict }
+        let InlineDecision { root, form, site, callee, callee_size, root_size, verdict, .. } = *decision;
+        Planned { root, form, chain: decision.chain.clone(), site, callee, callee_size, root_size, verdict }
     }
 }
 
@@ -92,6 +95,8 @@ impl From<&InlineDecision> for Planned {
 pub struct Guard {
     /// The function that was compiled.
     pub root: FuncId,
+    /// Which code of it.
+    pub form: Form,
     /// The calls that were inlined to get there, outermost first.
     pub chain: Box<[CallSiteId]>,
     /// The call.
@@ -163,6 +168,7 @@ impl Plan {
         for guard in guards {
             plan.guards.push(Guard {
                 root: names.function(guard.root)?,
+                form: guard.form,
                 chain: names.sites(&guard.chain)?,
                 site: names.site(guard.site)?,
                 candidates: names.functions(&guard.candidates)?,

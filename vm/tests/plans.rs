@@ -1,8 +1,9 @@
 //! Inlining plans of the sample programs: the optimizer that follows one decides as it did before, and makes the same code.
 
-use jit::ir::Module;
-use jit::opt::{Optimized, Options, optimize};
-use profiler::oracle::{InlineDecision, Kind, Oracle, ProfileView, StaticOracle, Verdict};
+use jit::ir::polls::loop_polls;
+use jit::ir::{FuncId, Module};
+use jit::opt::{Entry, Optimized, Optimizer, Options, optimize};
+use profiler::oracle::{CallSiteFacts, Form, InlineDecision, Kind, Oracle, ProfileView, StaticOracle, Verdict, VirtualCallFacts};
 use profiler::plan::{About, Held, Outcome, Plan, PlanOracle, Reach, Recorder, Toggle, parse, render};
 use profiler::profile::{DcgEdge, Meta, Profile};
 use profiler::program::{Edge, Program};
@@ -95,6 +96,58 @@ fn what_follows_a_plan_is_compiled_as_before() {
         }
     }
     assert!(found_again > 0);
+}
+
+/// As when the profile moves before loops get code.
+struct ByForm<'a> {
+    starts: &'a dyn Oracle,
+    loops: &'a dyn Oracle,
+}
+
+impl ByForm<'_> {
+    fn of(&self, form: Form) -> &dyn Oracle {
+        if let Form::Loop(_) = form { self.loops } else { self.starts }
+    }
+}
+
+impl Oracle for ByForm<'_> {
+    fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
+        self.of(facts.form).decide(facts)
+    }
+
+    fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
+        self.of(call.form).targets(call)
+    }
+}
+
+/// Starts and loops of all functions, the forms in which they come into others, and which of these came first: nothing of it changes the code that a plan leads to.
+#[test]
+fn loops_and_starts_that_follow_a_plan_are_compiled_as_before() {
+    for sample in ["deltablue", "expression_tree", "raytrace"] {
+        let path = format!("{}/../lang-samples/{sample}.lang", env!("CARGO_MANIFEST_DIR"));
+        let (module, program) = compile(&path, std::fs::read_to_string(&path).expect("a sample"));
+        let by_size = run(&module, &StaticOracle::default());
+        let view = Arc::new(ProfileView::new(&profile(&program, &by_size.decisions), &program));
+        let starts = by_size.called.iter().map(|&func| (func, Entry::Start));
+        let loops = module.funcs.iter().flat_map(|(id, func)| loop_polls(func).into_iter().map(move |poll| (id, Entry::Loop(poll.block))));
+        let jobs: Vec<(FuncId, Entry)> = starts.chain(loops).collect();
+        for kinds in [[Kind::Static, Kind::Context], [Kind::Context, Kind::WeakStatic]] {
+            let make = |oracle: &dyn Oracle, jobs: &mut dyn Iterator<Item = &(FuncId, Entry)>| {
+                let mut optimizer = Optimizer::new(module.clone(), &Options::default());
+                jobs.map(|&(func, entry)| ((func, entry), optimizer.root(func, entry, oracle).map(|root| root.func)))
+                    .collect::<BTreeMap<_, _>>()
+            };
+            let [starts, loops] = kinds.map(|kind| kind.oracle(view.clone()));
+            let by_form = ByForm { starts: &*starts, loops: &*loops };
+            let recorder = Recorder::new(&by_form);
+            let first = make(&recorder, &mut jobs.iter());
+            let plan = Plan::from_recorder(About::default(), &program, recorder).expect("its own program");
+            let again = make(&PlanOracle::new(&plan, &program), &mut jobs.iter().rev());
+            for (job, func) in &first {
+                assert!(again[job] == *func, "{sample} {kinds:?}: {job:?} of {}", module.funcs[job.0].name);
+            }
+        }
+    }
 }
 
 type Ends = BTreeMap<(u32, Vec<u32>, u32, u32), bool>;

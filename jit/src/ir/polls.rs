@@ -35,6 +35,12 @@ pub fn loop_polls(func: &Function) -> Vec<LoopPoll> {
     polls
 }
 
+/// The number of the loop whose poll is in this block, among the function's.
+pub fn loop_number(func: &Function, block: Block) -> u32 {
+    let before = func.layout.iter().take_while(|&&b| b != block);
+    before.filter(|&&b| first_poll(func, b).is_some()).count() as u32
+}
+
 fn first_poll(func: &Function, block: Block) -> Option<LoopPoll> {
     let inst = func.blocks[block].insts.iter().copied().find(|&i| is_poll(&func.insts[i].op))?;
     Some(LoopPoll { block, inst, live: Vec::new(), constants: Vec::new() })

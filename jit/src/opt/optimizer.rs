@@ -9,14 +9,15 @@ use super::analysis::call_graph;
 use super::osr;
 use super::pipeline::{Options, Pipeline, Program, Timing};
 use super::{Context, Pass};
+use crate::ir::polls::loop_number;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use profiler::oracle::{InlineDecision, Oracle, TinyOnly};
+use profiler::oracle::{Form, InlineDecision, Oracle, TinyOnly};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where optimized code is entered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Entry {
     /// Where the function begins.
     Start,
@@ -114,14 +115,15 @@ impl Optimizer {
         if self.lowered.funcs[id].layout.is_empty() {
             return None;
         }
-        let rest: Option<Function> = match entry {
+        let lowered = &self.lowered.funcs[id];
+        let rest: Option<(Function, Form)> = match entry {
             Entry::Start => None,
-            Entry::Loop(block) => Some(osr::enter_at(&self.lowered, &self.lowered.funcs[id], block)?),
+            Entry::Loop(block) => Some((osr::enter_at(&self.lowered, lowered, block)?, Form::Loop(loop_number(lowered, block)))),
         };
         self.prepare(id, oracle);
         let (func, decisions) = match rest {
             None => self.whole(id, oracle),
-            Some(rest) => self.rest(id, rest, oracle),
+            Some((rest, form)) => self.rest(id, rest, form, oracle),
         };
         Some(Root { func, decisions })
     }
@@ -132,14 +134,14 @@ impl Optimizer {
     }
 
     fn whole(&mut self, id: FuncId, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
-        let (func, late) = self.late(id, self.module.funcs[id].clone(), oracle);
+        let (func, late) = self.late(id, self.module.funcs[id].clone(), Form::Whole, oracle);
         (func, [&self.early_decisions[id][..], &late].concat())
     }
 
     /// `rest`: what is left to do of the function from some place on, as lowered.
-    fn rest(&mut self, id: FuncId, mut rest: Function, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
-        let early = self.pipeline.early(&mut rest, &self.program.context(&self.module, id), oracle);
-        let (func, late) = self.late(id, rest, oracle);
+    fn rest(&mut self, id: FuncId, mut rest: Function, form: Form, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
+        let early = self.pipeline.early(&mut rest, &self.program.context(&self.module, id, form), oracle);
+        let (func, late) = self.late(id, rest, form, oracle);
         (func, [early, late].concat())
     }
 
@@ -159,14 +161,14 @@ impl Optimizer {
 
     fn make_early_form(&mut self, id: FuncId, oracle: &dyn Oracle) {
         let mut func = self.module.funcs[id].clone();
-        let cx = self.program.context(&self.module, id);
+        let cx = self.program.context(&self.module, id, Form::Early);
         self.early_decisions[id] = self.pipeline.early(&mut func, &cx, oracle);
         self.module.funcs[id] = func;
         self.has_early_form.insert(id);
     }
 
-    fn late(&mut self, id: FuncId, mut func: Function, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
-        let decisions = self.pipeline.late(&mut func, &self.program.context(&self.module, id), oracle);
+    fn late(&mut self, id: FuncId, mut func: Function, form: Form, oracle: &dyn Oracle) -> (Function, Vec<InlineDecision>) {
+        let decisions = self.pipeline.late(&mut func, &self.program.context(&self.module, id, form), oracle);
         (func, decisions)
     }
 
@@ -181,9 +183,9 @@ impl Optimizer {
                 continue;
             }
             let (tiny, func) = (TinyOnly(oracle), self.module.funcs[id].clone());
-            let (func, decisions) = self.late(id, func, if room == 0 { &tiny } else { oracle });
+            let (func, decisions) = self.late(id, func, Form::Whole, if room == 0 { &tiny } else { oracle });
             room = room.saturating_sub(instructions(&func));
-            let Context { module, hierarchy, .. } = self.program.context(&self.module, id);
+            let Context { module, hierarchy, .. } = self.program.context(&self.module, id, Form::Whole);
             call_graph::for_each_op(&func, |op| work.extend(call_graph::callees(module, hierarchy, op)));
             roots.push((id, func, decisions));
         }
@@ -307,8 +309,10 @@ block2():
         for name in ["main", "middle"] {
             let root = id(&optimizer.lowered, name);
             let Root { func, decisions, .. } = optimizer.root(root, Entry::Start, &oracle).unwrap();
-            let rest = optimizer.rest(root, optimizer.lowered.funcs[root].clone(), &oracle);
-            assert_eq!(rest, (func, decisions));
+            let (rest, mut of_rest) = optimizer.rest(root, optimizer.lowered.funcs[root].clone(), Form::Loop(7), &oracle);
+            assert!(of_rest.iter().all(|decision| decision.form == Form::Loop(7)));
+            of_rest.iter_mut().zip(&decisions).for_each(|(rest, decision)| rest.form = decision.form);
+            assert_eq!((rest, of_rest), (func, decisions));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::ir::printer::print_body;
 use crate::ir::verifier::verify_function;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
-use profiler::oracle::{InlineDecision, NoInlining, Oracle, TinyOnly, Verdict};
+use profiler::oracle::{Form, InlineDecision, NoInlining, Oracle, TinyOnly, Verdict};
 use std::time::{Duration, Instant};
 
 /// Before inlining, and between its rounds while only tiny callees come in: makes bodies small and types known.
@@ -107,6 +107,8 @@ pub struct Context<'a> {
     pub probes: Probes,
     /// The function that is worked on.
     pub func: FuncId,
+    /// What is made of it.
+    pub form: Form,
 }
 
 /// What is known of the program as lowered, and stays true; and what is wanted of it.
@@ -133,10 +135,10 @@ impl Program {
         Program { hierarchy, callers, frequencies, summaries, captures, param_uses, rare_calls: RareCalls::default(), probes }
     }
 
-    pub fn context<'a>(&'a self, module: &'a Module, func: FuncId) -> Context<'a> {
+    pub fn context<'a>(&'a self, module: &'a Module, func: FuncId, form: Form) -> Context<'a> {
         let Program { hierarchy, callers, frequencies, summaries, captures, param_uses, rare_calls, probes } = self;
         let (oracle, probes) = (&NoInlining, *probes);
-        Context { module, hierarchy, callers, frequencies, summaries, captures, param_uses, oracle, rare_calls, probes, func }
+        Context { module, hierarchy, callers, frequencies, summaries, captures, param_uses, oracle, rare_calls, probes, func, form }
     }
 }
 
@@ -280,7 +282,7 @@ pub fn run_pass(module: &mut Module, pass: Pass, oracle: &dyn Oracle) -> bool {
     for id in module.funcs.keys().collect::<Vec<_>>() {
         if !module.funcs[id].layout.is_empty() {
             let mut func = module.funcs[id].clone();
-            let cx = Context { oracle, ..program.context(module, id) };
+            let cx = Context { oracle, ..program.context(module, id, Form::Whole) };
             let (mut decisions, mut rare) = (Vec::new(), RareCalls::default());
             inline::run(&mut func.clone(), &cx, oracle, &mut decisions);
             rare.add(&decisions);
@@ -298,7 +300,7 @@ pub fn run_inlining(module: &mut Module, oracle: &dyn Oracle, probes: Probes) ->
     let mut inlined = Vec::new();
     for (id, func) in module.funcs.iter().filter(|(_, f)| !f.layout.is_empty()) {
         let mut func = func.clone();
-        inline::run(&mut func, &program.context(module, id), oracle, &mut decisions);
+        inline::run(&mut func, &program.context(module, id, Form::Whole), oracle, &mut decisions);
         inlined.push((id, func));
     }
     inlined.into_iter().for_each(|(id, func)| module.funcs[id] = func);

@@ -161,6 +161,7 @@ impl InlineDecision {
         CallSiteFacts {
             site: self.site,
             root: self.root,
+            form: self.form,
             callee: self.callee,
             chain: &self.chain,
             certainty: self.certainty,

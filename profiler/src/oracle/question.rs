@@ -4,7 +4,7 @@
 //! What was inlined and has become cold is not among them: it does no harm but to the size of the code.
 
 use super::evidence::{Evidence, FactNumbers};
-use super::{CallSiteFacts, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
+use super::{CallSiteFacts, Form, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
 use crate::ids::{CallSiteId, FuncId};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,6 +41,7 @@ impl RefusedCall {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestedCall {
     root: FuncId,
+    form: Form,
     site: CallSiteId,
     chain: Box<[CallSiteId]>,
     candidates: Box<[FuncId]>,
@@ -51,7 +52,8 @@ pub struct TestedCall {
 impl TestedCall {
     /// As they were asked; suggestions are not kept.
     pub fn facts(&self) -> VirtualCallFacts<'_> {
-        VirtualCallFacts { site: self.site, root: self.root, chain: &self.chain, candidates: &self.candidates, suggested: &[] }
+        let TestedCall { root, form, site, chain, candidates, .. } = self;
+        VirtualCallFacts { site: *site, root: *root, form: *form, chain, candidates, suggested: &[] }
     }
 }
 
@@ -99,7 +101,7 @@ impl Oracle for Questions<'_> {
 
     fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
         let targets = self.oracle.targets(call);
-        let VirtualCallFacts { site, root, chain, candidates, .. } = *call;
+        let VirtualCallFacts { site, root, form, chain, candidates, .. } = *call;
         if root == self.root {
             let mut asked = self.asked();
             let place = (chain.into(), site, None);
@@ -110,7 +112,10 @@ impl Oracle for Questions<'_> {
             };
             let all = before.iter().chain(targets.iter().filter(|target| !before.contains(target)));
             let targets = all.copied().collect();
-            asked.insert(place, Question::Tested(TestedCall { root, site, chain: chain.into(), candidates: candidates.into(), targets }));
+            asked.insert(
+                place,
+                Question::Tested(TestedCall { root, form, site, chain: chain.into(), candidates: candidates.into(), targets }),
+            );
         }
         targets
     }

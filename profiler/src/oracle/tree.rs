@@ -155,7 +155,7 @@ fn add<'a>(found: &mut Found<'a>, decision: &'a InlineDecision, around: &[CallSi
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Accepted, Certainty, Refused, Verdict};
+    use super::super::{Accepted, Certainty, Form, Refused, Verdict};
     use super::*;
     use crate::program::{CallSite, Function};
 
@@ -175,6 +175,7 @@ mod tests {
     fn decision(root: u32, chain: &[u32], site: u32, callee: u32, verdict: Verdict) -> InlineDecision {
         InlineDecision {
             root: FuncId::from_u32(root),
+            form: Form::Whole,
             site: CallSiteId::from_u32(site),
             callee: FuncId::from_u32(callee),
             chain: chain.iter().copied().map(CallSiteId::from_u32).collect(),

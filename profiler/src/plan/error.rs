@@ -18,6 +18,8 @@ pub enum PlanError {
     },
     /// A class is tested for whose function, of this index, the call does not reach.
     Target(u32),
+    /// No [`Form`](crate::oracle::Form).
+    Form(String),
     /// A reason that this program does not know, or one of the other answer.
     Reason(String),
     /// Not UTF-8.
@@ -68,12 +70,17 @@ impl fmt::Display for PlanError {
                 write!(f, "not a valid plan: there is no {what} {index}: there are {len}, numbered from 0")
             }
             PlanError::Target(index) => write!(f, "not a valid plan: a guard's target {index} is none of its candidates"),
+            PlanError::Form(form) => {
+                write!(f, "not a valid plan: {form:?} is neither \"early\" nor \"whole\" nor a loop's number, as in \"loop 0\"")
+            }
             PlanError::Reason(reason) => write!(f, "not a valid plan: no call is so decided by the reason {reason:?}"),
             PlanError::NotText => f.write_str("not text in UTF-8"),
             #[cfg(feature = "export")]
             PlanError::Json(error) => write!(f, "not an inlining plan: {error}"),
             PlanError::NotAPlan => f.write_str("JSON, but not an inlining plan: \"format\" is not \"inlining plan\""),
-            PlanError::Version(version) => write!(f, "a plan of version {version}, which this program does not know: use a newer program"),
+            PlanError::Version(version) => {
+                write!(f, "a plan of version {version}, which this program does not know: use the one that wrote it, or make a new plan")
+            }
             PlanError::Open { path, error } => write!(f, "{}: cannot be read: {error}", path.display()),
             PlanError::Create { path, error } => write!(f, "{}: cannot be created: {error}", path.display()),
             PlanError::Write { path, error } => write!(f, "{}: writing failed, the file is incomplete: {error}", path.display()),

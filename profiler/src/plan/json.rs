@@ -7,7 +7,7 @@ use super::{About, Guard, Plan, PlanError, Planned};
 use crate::ids::{CallSiteId, FuncId};
 use crate::matching::{FunctionKey, Names, SiteKey};
 use crate::object::Object;
-use crate::oracle::Verdict;
+use crate::oracle::{Form, Verdict};
 use crate::program::Function;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 const FORMAT: &str = "inlining plan";
 /// Grows when a reader of the version before would misunderstand or refuse a file.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// What all versions have, read first.
 #[derive(Deserialize)]
@@ -62,6 +62,7 @@ struct SitePart {
 #[serde(deny_unknown_fields)]
 struct DecisionPart {
     root: u32,
+    form: String,
     chain: Vec<u32>,
     site: u32,
     callee: u32,
@@ -75,6 +76,7 @@ struct DecisionPart {
 #[serde(deny_unknown_fields)]
 struct GuardPart {
     root: u32,
+    form: String,
     chain: Vec<u32>,
     site: u32,
     candidates: Vec<u32>,
@@ -129,6 +131,7 @@ fn array(mut out: &mut dyn Write, name: &str, items: impl Iterator<Item = impl S
 fn decision_part(planned: &Planned) -> DecisionPart {
     DecisionPart {
         root: planned.root.as_u32(),
+        form: form_text(planned.form),
         chain: numbers(&planned.chain),
         site: planned.site.as_u32(),
         callee: planned.callee.as_u32(),
@@ -140,13 +143,33 @@ fn decision_part(planned: &Planned) -> DecisionPart {
 }
 
 fn guard_part(guard: &Guard) -> GuardPart {
-    let Guard { root, chain, site, candidates, targets } = guard;
+    let Guard { root, form, chain, site, candidates, targets } = guard;
     GuardPart {
         root: root.as_u32(),
+        form: form_text(*form),
         chain: numbers(chain),
         site: site.as_u32(),
         candidates: numbers(candidates),
         targets: numbers(targets),
+    }
+}
+
+fn form_text(form: Form) -> String {
+    match form {
+        Form::Early => "early".into(),
+        Form::Whole => "whole".into(),
+        Form::Loop(number) => format!("loop {number}"),
+    }
+}
+
+fn form(text: String) -> Result<Form, PlanError> {
+    match text.as_str() {
+        "early" => Ok(Form::Early),
+        "whole" => Ok(Form::Whole),
+        other => match other.strip_prefix("loop ").and_then(|number| number.parse().ok()) {
+            Some(number) => Ok(Form::Loop(number)),
+            None => Err(PlanError::Form(text)),
+        },
     }
 }
 
@@ -213,10 +236,11 @@ impl Check<'_> {
     }
 
     fn decision(&self, part: DecisionPart) -> Result<Planned, PlanError> {
-        let DecisionPart { root, chain, site, callee, callee_size, root_size, inline, reason } = part;
+        let DecisionPart { root, form: text, chain, site, callee, callee_size, root_size, inline, reason } = part;
         let is_meant = |verdict: &Verdict| verdict.is_inlined() == inline && verdict.reason().0 == reason;
         Ok(Planned {
             root: self.function(root)?,
+            form: form(text)?,
             chain: self.sites(chain)?,
             site: self.site(site)?,
             callee: self.function(callee)?,
@@ -226,12 +250,13 @@ impl Check<'_> {
         })
     }
 
-    fn guard(&self, GuardPart { root, chain, site, candidates, targets }: GuardPart) -> Result<Guard, PlanError> {
+    fn guard(&self, GuardPart { root, form: text, chain, site, candidates, targets }: GuardPart) -> Result<Guard, PlanError> {
         if let Some(&target) = targets.iter().find(|target| !candidates.contains(target)) {
             return Err(PlanError::Target(target));
         }
         Ok(Guard {
             root: self.function(root)?,
+            form: form(text)?,
             chain: self.sites(chain)?,
             site: self.site(site)?,
             candidates: self.functions(candidates)?,

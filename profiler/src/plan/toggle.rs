@@ -130,7 +130,7 @@ impl Oracle for Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::StaticOracle;
+    use crate::oracle::{Form, StaticOracle};
 
     fn sites(ids: &[u32]) -> Box<[CallSiteId]> {
         ids.iter().copied().map(CallSiteId::from_u32).collect()
@@ -146,8 +146,14 @@ mod tests {
     fn without_its_tests_a_call_is_virtual_and_others_are_not() {
         let (root, policy) = (FuncId::from_u32(7), StaticOracle::default());
         let candidates = [9, 10].map(FuncId::from_u32);
-        let call =
-            |site| VirtualCallFacts { site: CallSiteId::from_u32(site), root, chain: &[], candidates: &candidates, suggested: &candidates };
+        let call = |site| VirtualCallFacts {
+            site: CallSiteId::from_u32(site),
+            root,
+            form: Form::Whole,
+            chain: &[],
+            candidates: &candidates,
+            suggested: &candidates,
+        };
         let held = |callee, outcome| {
             let toggle = Toggle { root, chain: [].into(), site: CallSiteId::from_u32(1), callee, reach: Reach::Here, outcome };
             let held = Held::new([], &policy, toggle);

@@ -2,7 +2,7 @@
 
 use super::support::{by_hand, compile, facts, func, inlined, site, view, worlds};
 use profiler::oracle::view::Weighting;
-use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Kind, Oracle, ProfileView, Refused, Verdict, VirtualCallFacts};
+use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Form, Kind, Oracle, ProfileView, Refused, Verdict, VirtualCallFacts};
 use profiler::profile::Certainty::Sampled;
 use profiler::profile::{DcgEdge, Meta, Profile, Seen};
 use proptest::prelude::*;
@@ -31,7 +31,8 @@ const CANDIDATES: [usize; 4] = [5, 6, 8, 9];
 fn targets(oracle: &dyn Oracle, root: usize, chain: &[usize]) -> Vec<u32> {
     let chain: Vec<_> = chain.iter().map(|&id| site(id)).collect();
     let candidates = CANDIDATES.map(func);
-    let call = VirtualCallFacts { site: site(4), root: func(root), chain: &chain, candidates: &candidates, suggested: &[] };
+    let call =
+        VirtualCallFacts { site: site(4), root: func(root), form: Form::Whole, chain: &chain, candidates: &candidates, suggested: &[] };
     oracle.targets(&call).into_iter().map(|id| id.as_u32()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Certainty, Fallback, Kind, Oracle, ProfileView, Question, Questions, Refused, StaticOracle, Verdict,
+    Accepted, CallSiteFacts, Certainty, Fallback, Form, Kind, Oracle, ProfileView, Question, Questions, Refused, StaticOracle, Verdict,
     VirtualCallFacts,
 };
 use profiler::profile::Profile;
@@ -24,7 +24,7 @@ fn of_site(number: usize, callee: usize, callee_size: u32) -> CallSiteFacts<'sta
 
 fn asks_for_targets(oracle: &dyn Oracle) -> Vec<usize> {
     let candidates = [func(2), func(3)];
-    let call = VirtualCallFacts { site: site(1), root: func(1), chain: &[], candidates: &candidates, suggested: &[] };
+    let call = VirtualCallFacts { site: site(1), root: func(1), form: Form::Whole, chain: &[], candidates: &candidates, suggested: &[] };
     oracle.targets(&call).iter().map(|target| target.as_u32() as usize).collect()
 }
 

@@ -3,8 +3,8 @@
 use crate::support::*;
 use profiler::ids::FuncId;
 use profiler::oracle::{
-    Accepted, CallSiteFacts, Fallback, InlineDecision, Kept, Kind, NoInlining, Oracle, ProfileView, Questions, Refused, Verdict, Version,
-    VirtualCallFacts,
+    Accepted, CallSiteFacts, Fallback, Form, InlineDecision, Kept, Kind, NoInlining, Oracle, ProfileView, Questions, Refused, Verdict,
+    Version, VirtualCallFacts,
 };
 use profiler::tuning;
 
@@ -22,7 +22,7 @@ fn targets(oracle: &dyn Oracle, root: FuncId) -> Vec<usize> {
 
 fn targets_of(oracle: &dyn Oracle, root: FuncId, candidates: &[usize]) -> Vec<usize> {
     let candidates: Vec<FuncId> = candidates.iter().copied().map(func).collect();
-    let call = VirtualCallFacts { site: site(1), root, chain: &[], candidates: &candidates, suggested: &[] };
+    let call = VirtualCallFacts { site: site(1), root, form: Form::Whole, chain: &[], candidates: &candidates, suggested: &[] };
     oracle.targets(&call).iter().map(|target| target.as_u32() as usize).collect()
 }
 

@@ -1,7 +1,8 @@
 //! Plans: written, read, and followed.
 
 use super::support::{World, compile, facts, func, site, view, worlds};
-use profiler::oracle::{Accepted, CallSiteFacts, InlineDecision, Kind, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
+use profiler::ids::FuncId;
+use profiler::oracle::{Accepted, CallSiteFacts, Form, InlineDecision, Kind, Oracle, Refused, StaticOracle, Verdict, VirtualCallFacts};
 use profiler::plan::{About, Guard, Plan, PlanError, PlanOracle, Recorder, parse, render};
 use profiler::program::{CallSite, Function, Program};
 use proptest::prelude::*;
@@ -115,6 +116,28 @@ fn of_answers_for_the_same_sizes_the_last_counts() {
     }
 }
 
+fn of(form: Form, decision: InlineDecision) -> InlineDecision {
+    InlineDecision { form, ..decision }
+}
+
+/// What is compiled of a function is up to the moment, but not what becomes of its calls.
+#[test]
+fn code_that_the_plan_does_not_know_of_follows_the_rest_of_the_function() {
+    let large = Verdict::Call(Refused::CalleeTooLarge);
+    let tiny = Verdict::Inline(Accepted::Tiny);
+    let decide = |decisions: &[InlineDecision]| {
+        let replay = PlanOracle::new(&by_hand(decisions, &[]), &program(1));
+        [Form::Early, Form::Whole, Form::Loop(0), Form::Loop(1)].map(|form| replay.decide(&CallSiteFacts { form, ..facts(12) }))
+    };
+    let nothing = Verdict::Call(Refused::NotInPlan);
+    let (early, whole) = (of(Form::Early, decision(0, 50, tiny)), of(Form::Whole, decision(0, 50, large)));
+    let [hot, rare] = [INLINE, large].map(|verdict| of(Form::Loop(1), decision(0, 50, verdict)));
+    assert_eq!(decide(std::slice::from_ref(&early)), [tiny, nothing, nothing, nothing]);
+    assert_eq!(decide(&[early.clone(), of(Form::Whole, decision(1, 50, large))]), [tiny, nothing, tiny, tiny], "it came in before");
+    assert_eq!(decide(&[whole.clone(), hot.clone()]), [nothing, large, large, INLINE]);
+    assert_eq!(decide(&[hot, rare]), [nothing, INLINE, INLINE, large], "behind the loop the call is rare");
+}
+
 #[test]
 fn another_root_or_chain_is_another_call() {
     let replay = PlanOracle::new(&by_hand(&[decision(0, 50, INLINE)], &[]), &program(1));
@@ -128,6 +151,7 @@ fn another_root_or_chain_is_another_call() {
 fn guard(candidates: &[usize], targets: &[usize]) -> Guard {
     Guard {
         root: func(0),
+        form: Form::Whole,
         chain: [].into(),
         site: site(2),
         candidates: candidates.iter().copied().map(func).collect(),
@@ -141,12 +165,27 @@ fn targets_are_those_for_the_same_candidates() {
     let targets = |candidates: &[usize]| {
         let candidates: Vec<_> = candidates.iter().copied().map(func).collect();
         replay
-            .targets(&VirtualCallFacts { site: site(2), root: func(0), chain: &[], candidates: &candidates, suggested: &candidates })
+            .targets(&VirtualCallFacts {
+                site: site(2),
+                root: func(0),
+                form: Form::Whole,
+                chain: &[],
+                candidates: &candidates,
+                suggested: &candidates,
+            })
             .len()
     };
     assert_eq!([targets(&[1, 0]), targets(&[1]), targets(&[0])], [2, 1, 0]);
+    let of_loop = Guard { form: Form::Loop(0), ..guard(&[0, 1], &[1, 0]) };
+    let replay = PlanOracle::new(&by_hand(&[], &[of_loop]), &program(1));
+    let asked = |form, candidates: &[FuncId]| {
+        replay.targets(&VirtualCallFacts { site: site(2), root: func(0), form, chain: &[], candidates, suggested: &[] })
+    };
+    assert_eq!(asked(Form::Whole, &[func(1)]), [func(1)], "less was known in the loop");
+    assert!(asked(Form::Loop(0), &[func(1)]).is_empty() && asked(Form::Early, &[func(1)]).is_empty());
     let chain = [site(0)];
-    let deeper = VirtualCallFacts { site: site(2), root: func(0), chain: &chain, candidates: &[func(1)], suggested: &[] };
+    let deeper =
+        VirtualCallFacts { site: site(2), root: func(0), form: Form::Whole, chain: &chain, candidates: &[func(1)], suggested: &[] };
     assert!(replay.targets(&deeper).is_empty());
 }
 
@@ -177,10 +216,11 @@ fn damaged_plans_are_refused_with_a_cause() {
         assert!(good.contains(from), "{from} in {good}");
         parse(good.replace(from, to).as_bytes()).expect_err(to).to_string()
     };
-    assert!(error("\"version\":1", "\"version\":2").contains("version 2"));
+    assert!(error("\"version\":2", "\"version\":3").contains("version 3"));
     assert!(error("inlining plan", "call profile").contains("not an inlining plan"));
     assert!(error("\"site\":0", "\"site\":7").contains("no site 7: there are 1"));
     assert!(error("\"caller\":0", "\"caller\":4294967295").contains("no function 4294967295"));
+    assert!(error("\"whole\"", "\"loop\"").contains("as in \"loop 0\""));
     assert!(error("\"small\"", "\"spell\"").contains("\"spell\""));
     assert!(error("\"inline\":true", "\"inline\":false").contains("\"small\""), "a reason for the other answer");
     assert!(error("\"root_size\"", "\"size\"").contains("unknown field"));

@@ -4,7 +4,7 @@ use super::support::{by_hand, compile, facts, func, site, view, worlds};
 use profiler::ids::FuncId;
 use profiler::oracle::policy::Policy;
 use profiler::oracle::robust::{flip_margin, regret, stability};
-use profiler::oracle::{CallSiteFacts, Certainty, Kind, Oracle, Refused, Seen, Verdict, VirtualCallFacts};
+use profiler::oracle::{CallSiteFacts, Certainty, Form, Kind, Oracle, Refused, Seen, Verdict, VirtualCallFacts};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ proptest! {
             for (nth, callees) in world.0[f].sites.iter().enumerate() {
                 let candidates: Vec<FuncId> = callees.iter().skip(1).map(|&(g, _)| func(g)).collect();
                 let site = world.site(f, nth, false);
-                let call = VirtualCallFacts { site, root: func(0), chain: &chain, candidates: &candidates, suggested: &candidates };
+                let call = VirtualCallFacts { site, root: func(0), form: Form::Whole, chain: &chain, candidates: &candidates, suggested: &candidates };
                 let targets = oracle.targets(&call);
                 prop_assert!((targets.len() <= 3 || targets == candidates) && targets.iter().all(|target| candidates.contains(target)));
                 prop_assert!((1..targets.len()).all(|i| !targets[..i].contains(&targets[i])));

@@ -3,7 +3,7 @@
 use super::support::{by_hand, facts, func, site, view};
 use Verdict::{Call, Inline};
 use profiler::oracle::policy::Policy;
-use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Kind, ProfileView, Quantity, Refused, Seen, Verdict, VirtualCallFacts};
+use profiler::oracle::{Accepted, CallSiteFacts, Certainty, Form, Kind, ProfileView, Quantity, Refused, Seen, Verdict, VirtualCallFacts};
 use std::sync::Arc;
 
 fn seen(share: f64) -> Seen {
@@ -128,7 +128,14 @@ fn where_nobody_knows_what_a_call_reaches_the_hierarchy_does() {
     for kind in [Kind::Dynamic, Kind::CostBenefit, Kind::Context] {
         let oracle = kind.oracle(view.clone());
         let targets = |at| {
-            oracle.targets(&VirtualCallFacts { site: site(at), root: func(0), chain: &[], candidates: &suggested, suggested: &suggested })
+            oracle.targets(&VirtualCallFacts {
+                site: site(at),
+                root: func(0),
+                form: Form::Whole,
+                chain: &[],
+                candidates: &suggested,
+                suggested: &suggested,
+            })
         };
         assert_eq!((targets(0), targets(1)), (vec![func(1)], suggested.to_vec()), "{kind:?}");
     }

@@ -2,7 +2,7 @@
 
 use cranelift_entity::EntityRef;
 use profiler::ids::{CallSiteId, FuncId};
-use profiler::oracle::{CallSiteFacts, Certainty, InlineDecision, Oracle, ProfileView, Verdict, VirtualCallFacts};
+use profiler::oracle::{CallSiteFacts, Certainty, Form, InlineDecision, Oracle, ProfileView, Verdict, VirtualCallFacts};
 use profiler::profile::{Contexts, DcgEdge, Label, Labels, Meta, Profile, Structure};
 use profiler::program::{CallSite, Edge, Function, Program};
 use proptest::collection::vec;
@@ -146,6 +146,7 @@ pub fn facts(callee_size: u32) -> CallSiteFacts<'static> {
     CallSiteFacts {
         site: site(0),
         root: func(0),
+        form: Form::Whole,
         callee: func(1),
         chain: &[],
         certainty: Certainty::Only,
@@ -179,7 +180,8 @@ pub fn compile(world: &World, root: usize, reversed: bool, oracle: &dyn Oracle) 
             let is_virtual = candidates.len() > 1;
             let asked = match is_virtual {
                 true => {
-                    oracle.targets(&VirtualCallFacts { site, root: number(root), chain, candidates: &candidates, suggested: &candidates })
+                    let (root, form) = (number(root), Form::Whole);
+                    oracle.targets(&VirtualCallFacts { site, root, form, chain, candidates: &candidates, suggested: &candidates })
                 }
                 false => candidates.clone(),
             };

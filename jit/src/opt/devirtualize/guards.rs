@@ -81,6 +81,7 @@ fn ask(cx: &Context<'_>, place: Place<'_>, targets: &[Target]) -> Vec<FuncId> {
     cx.oracle.targets(&VirtualCallFacts {
         site: place.site,
         root: cx.func,
+        form: cx.form,
         chain: &calls_around(place.func, place.loc),
         candidates: &candidates,
         suggested: &suggested(cx, place.classes, targets),

@@ -50,6 +50,7 @@ pub fn run(func: &mut Function, cx: &Context<'_>, oracle: &dyn Oracle, decisions
         let asked = CallSiteFacts {
             site: call.site,
             root: cx.func,
+            form: cx.form,
             callee: call.callee,
             chain: &chain,
             certainty,

@@ -4,7 +4,7 @@
 //! In: what was compiled, where ticks stand, how long the program has run. Out: what may be given up. As with compiling ([`super::model`]), what did not matter for so long is not expected to matter for as long again; if it does, it is compiled again.
 //! Invariant: a pure state machine without a clock.
 
-use super::model::{Job, order};
+use super::model::Job;
 use rustc_hash::FxHashMap;
 
 /// Nanoseconds that a program has run when it is looked at for the first time: before, all that is compiled is new.
@@ -50,7 +50,7 @@ impl Cold {
     /// What there is code for, in an order that only depends on these.
     pub fn jobs(&self) -> Vec<Job> {
         let mut jobs: Vec<Job> = self.versions.values().map(|version| version.job).collect();
-        jobs.sort_unstable_by_key(order);
+        jobs.sort_unstable();
         jobs
     }
 

@@ -5,7 +5,7 @@
 
 use super::cold::Cold;
 use super::forced::{Choice, Choices, Closes, Force};
-use super::model::{At, Code, Facts, Job, Model, Seen, order};
+use super::model::{At, Code, Facts, Job, Model, Seen};
 use super::{Adaptive, Frames};
 use crate::runtime::Runtime;
 use crate::runtime::native::NativeEngine;
@@ -18,7 +18,7 @@ use jit::native::{Level, Renewed, SiteKind, WantedExit};
 use jit::opt::exits::exits_around;
 use jit::opt::osr::{enter_at_exit, loops_around_calls};
 use jit::opt::{self, Entry, Optimizer};
-use profiler::oracle::{Fallback, InlineDecision, Kept, Oracle, Questions, TinyOnly, Version};
+use profiler::oracle::{Fallback, InlineDecision, Kept, Oracle, Questions, Version};
 use profiler::plan::{Answers, Recorder};
 use profiler::tuning::CALL_TIME;
 use rustc_hash::FxHashMap;
@@ -92,28 +92,13 @@ pub struct PlanAnswers {
     /// About the forms in which functions are inlined.
     early: Vec<Answers>,
     /// About the last version of each function, and of each loop.
-    starts: BTreeMap<FuncId, Answers>,
-    loops: BTreeMap<(FuncId, Block), Answers>,
+    last: BTreeMap<Job, Answers>,
 }
 
 impl PlanAnswers {
-    fn keep(&mut self, job: Job, answers: Answers) {
-        match job.entry {
-            Entry::Start => _ = self.starts.insert(job.func, answers),
-            Entry::Loop(block) => _ = self.loops.insert((job.func, block), answers),
-        }
-    }
-
-    /// In an order that does not depend on when functions were compiled. Those of loops speak for functions that were compiled as such alone: where there is code from the start, the calls of a loop have answers already.
-    /// Code for a loop has a call twice, in the loop and behind it, where it is rare: of what was said of both, that it comes in is said last, and so it is what counts in code from the start.
+    /// Those of functions and loops in an order that does not depend on when they were compiled.
     pub fn all(&self) -> Vec<Answers> {
-        let mut loops = Answers::default();
-        for (_, answers) in self.loops.iter().filter(|((func, _), _)| !self.starts.contains_key(func)) {
-            loops.decisions.extend_from_slice(&answers.decisions);
-            loops.guards.extend_from_slice(&answers.guards);
-        }
-        loops.decisions.sort_by_key(|planned| planned.verdict.is_inlined());
-        self.early.iter().chain(self.starts.values()).cloned().chain([loops]).collect()
+        self.early.iter().chain(self.last.values()).cloned().collect()
     }
 }
 
@@ -444,15 +429,12 @@ impl Worker {
         model.done(job, (thread_time() - begun).as_nanos() as f64, inlined.into_iter(), &self.known);
     }
 
-    /// Makes the early forms that the function needs apart from its own code, so that the answers about both can be told apart: when a function itself is compiled, perhaps much later, the policy may say something else of its calls.
+    /// Makes the early forms that the function needs apart from its own code: they are made once, so what was said of them holds when the function is compiled anew.
     fn prepare(&mut self, func: FuncId, oracle: &dyn Oracle) {
-        let tiny = TinyOnly(oracle);
-        let recorder = Recorder::new(&tiny);
+        let recorder = Recorder::new(oracle);
         self.optimizer.prepare(func, &recorder);
-        let mut told = recorder.into_answers();
-        told.decisions.retain(|planned| planned.verdict.is_inlined());
         if let Some(answers) = &mut lock(&self.summary).answers {
-            answers.early.push(told);
+            answers.early.push(recorder.into_answers());
         }
     }
 
@@ -499,7 +481,7 @@ impl Worker {
         }
         let asked = questions.into_list();
         if let Some(answers) = &mut summary.answers {
-            answers.keep(job, recorder.into_answers());
+            answers.last.insert(job, recorder.into_answers());
         }
         summary.decisions.extend_from_slice(&decisions);
         let inlined: Vec<_> = decisions.into_iter().filter(|decision| decision.verdict.is_inlined()).collect();
@@ -512,6 +494,6 @@ impl Worker {
 /// The versions of the function and its loops that there are, that of the same job first.
 fn before(made: &FxHashMap<Job, Version>, job: Job) -> Vec<&Version> {
     let mut before: Vec<(&Job, &Version)> = made.iter().filter(|(made, _)| made.func == job.func).collect();
-    before.sort_by_key(|(made, _)| (**made != job, order(made)));
+    before.sort_by_key(|(made, _)| (**made != job, **made));
     before.into_iter().map(|(_, version)| version).collect()
 }

@@ -146,7 +146,7 @@ mod tests {
     use profiler::collect::StructureKind;
     use profiler::event::Event;
     use profiler::ids::{CallSiteId, FuncId, ThreadId};
-    use profiler::oracle::VirtualCallFacts;
+    use profiler::oracle::{Form, VirtualCallFacts};
     use profiler::program::{CallSite, Edge, Function, Program};
     use profiler::sample::{Observed, Sample};
     use profiler::samplers::Parameters;
@@ -191,6 +191,7 @@ mod tests {
         let call = VirtualCallFacts {
             site: CallSiteId::from_u32(0),
             root: FuncId::from_u32(0),
+            form: Form::Whole,
             chain: &[],
             candidates: &candidates,
             suggested: &candidates,

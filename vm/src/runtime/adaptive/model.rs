@@ -75,7 +75,7 @@ impl At {
 }
 
 /// Something to compile.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Job {
     pub func: FuncId,
     pub entry: Entry,
@@ -380,21 +380,12 @@ fn reach(frames: &[Seen], facts: &dyn Facts) -> usize {
 /// The job that gains most, if any gains something.
 fn best(jobs: impl Iterator<Item = (Job, f64)>) -> Option<(Job, f64)> {
     let worth = jobs.filter(|(_, gain)| *gain > 0.0);
-    worth.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| order(&b.0).cmp(&order(&a.0))))
+    worth.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)))
 }
 
 /// What the time for compiling a function grows with.
 fn units(func: FuncId, facts: &dyn Facts) -> f64 {
     f64::from(facts.size(func).max(10))
-}
-
-/// So that equal jobs have an order.
-pub fn order(job: &Job) -> (u32, u32) {
-    let block = match job.entry {
-        Entry::Start => 0,
-        Entry::Loop(block) => 1 + block.as_u32(),
-    };
-    (job.func.as_u32(), block)
 }
 
 #[cfg(test)]
