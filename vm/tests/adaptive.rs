@@ -4,9 +4,11 @@
 
 mod running;
 
+use profiler::matching::SiteKey;
+use profiler::oracle::Form;
 use profiler::plan::Planned;
 use running::{Ended, Folder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Four classes whose methods are called from one place, each in a phase of its own.
 const PHASES: &str = "
@@ -303,17 +305,36 @@ fn windows_beside_optimized_code() {
     assert_eq!(report["unseen"], serde_json::Value::Null, "{report}");
 }
 
-/// Of each call, by its root, the calls around it, and the callee: whether it came in, at the first or a later time that it was asked about.
+/// Of each call, by its root, the calls around it, and the callee: whether it came in, at the first or a later time that it was asked about. Loops count where there is no code from the start.
 fn inlined(folder: &Folder, plan: &str) -> BTreeMap<String, bool> {
     let plan = profiler::plan::read(&folder.path(plan)).unwrap();
     let name = |func| plan.names().functions[func].function.name.to_string();
     let place = |&site: &_| format!("{} {}", name(plan.names().sites[site].caller), plan.names().sites[site].line);
     let mut calls = BTreeMap::new();
-    for decision in plan.decisions() {
+    let has_whole = |root| plan.decisions().iter().any(|other| other.root == root && other.form == Form::Whole);
+    for decision in plan.decisions().iter().filter(|decision| !matches!(decision.form, Form::Loop(_)) || !has_whole(decision.root)) {
         let chain: Vec<String> = decision.chain.iter().chain([&decision.site]).map(place).collect();
         *calls.entry(format!("{}: {chain:?} {}", name(decision.root), name(decision.callee))).or_default() |= decision.verdict.is_inlined();
     }
     calls
+}
+
+/// What was decided in each code: by its function, and which code of it that is.
+fn decided(folder: &Folder, plan: &str) -> BTreeMap<(String, Form), BTreeSet<String>> {
+    let plan = profiler::plan::read(&folder.path(plan)).unwrap();
+    let name = |func| plan.names().functions[func].function.name.to_string();
+    let place = |&site: &_| {
+        let SiteKey { caller, line, nth } = plan.names().sites[site];
+        format!("{} {line}.{nth}", name(caller))
+    };
+    let mut all: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for decision in plan.decisions() {
+        let chain: Vec<String> = decision.chain.iter().chain([&decision.site]).map(place).collect();
+        let told =
+            format!("{chain:?} {} of {} in {}: {:?}", name(decision.callee), decision.callee_size, decision.root_size, decision.verdict);
+        all.entry((name(decision.root), decision.form)).or_default().insert(told);
+    }
+    all
 }
 
 /// One call that never ends has code for its loop alone: its decisions are in the plan, too, and followed.
@@ -363,13 +384,14 @@ fn plans_of_what_was_compiled_beside_the_program() {
         .expect("seconds are enough to compile something");
     same(&folder, "--tier adaptive --plan-in first.json --plan-out again.json", &plain);
     same(&folder, "--tier opt --plan-in first.json --plan-out whole.json", &plain);
-    // The opt tier compiles all that is called, the other perhaps less than before.
-    for (other, least) in [("whole.json", 1), ("again.json", 0)] {
-        let decided = inlined(&folder, other);
-        let both: Vec<&String> = first.keys().filter(|call| decided.contains_key(*call)).collect();
-        assert!(both.len() >= least, "{other}: {first:?} {decided:?}");
-        both.into_iter().for_each(|call| assert_eq!(first[call], decided[call], "{other}: {call}"));
+    let (before, again) = (decided(&folder, "first.json"), decided(&folder, "again.json"));
+    for (code, decisions) in again.iter().filter(|(code, _)| before.contains_key(*code)) {
+        assert_eq!(*decisions, before[code], "{code:?}");
     }
+    let whole = inlined(&folder, "whole.json");
+    let both: Vec<&String> = first.keys().filter(|call| whole.contains_key(*call)).collect();
+    assert!(!both.is_empty(), "all that is called has code: {first:?} {whole:?}");
+    both.into_iter().for_each(|call| assert_eq!(first[call], whole[call], "{call}"));
     let (code, _, errors) = folder.run("--tier adaptive --plan-out /nowhere/plan.json");
     assert!(code == Some(2) && errors.contains("there is no folder /nowhere"), "{errors}");
 }

@@ -272,9 +272,14 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
 fn samples_of_threads_that_wait_for_a_lock_stand_for_all_of_their_calls() {
     let folder = Folder::new("locked");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lang-samples/lock_latency.lang");
-    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive", "--", "4", "60000"], 0);
+    // How many windows there are in a run is up to the machine.
+    let found = ["60000", "240000", "960000"].iter().find_map(|rounds| {
+        let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive", "--", "4", rounds], 0);
+        let counters = found.meta().counters;
+        (counters.windows > 4 && counters.calls_counted < counters.calls).then_some(found)
+    });
+    let found = found.expect("seconds are enough for some windows between which calls are not counted");
     let counters = found.meta().counters;
-    assert!(counters.windows > 4 && counters.calls_counted < counters.calls, "all calls were counted: {}", found.meta());
     let told = found.dcg_total() / counters.calls as f64;
     // Where a thread ends, there may be no sample any more to stand for what it has called last.
     assert!((0.7..1.01).contains(&told), "{told} of {} calls", counters.calls);

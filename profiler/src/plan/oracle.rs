@@ -9,7 +9,7 @@
 
 use super::{Guard, Plan, Planned};
 use crate::ids::{CallSiteId, FuncId};
-use crate::oracle::{CallSiteFacts, Evidence, Form, InlineDecision, Oracle, Refused, Verdict, VirtualCallFacts};
+use crate::oracle::{CallSiteFacts, Evidence, Form, InlineDecision, Oracle, Refused, TinyOnly, Verdict, VirtualCallFacts};
 use crate::program::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub struct Answers {
     pub guards: Vec<Guard>,
 }
 
-/// See the [module](self).
+/// See the [module](self). Of early forms it keeps what comes of the answers: only what is tiny comes in.
 pub struct Recorder<'a> {
     oracle: &'a dyn Oracle,
     answers: Mutex<(Vec<Planned>, FxHashSet<Planned>)>,
@@ -45,7 +45,10 @@ impl<'a> Recorder<'a> {
 
 impl Oracle for Recorder<'_> {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
-        let verdict = self.oracle.decide(facts);
+        let verdict = match facts.form {
+            Form::Early => TinyOnly(self.oracle).decide(facts),
+            Form::Whole | Form::Loop(_) => self.oracle.decide(facts),
+        };
         let answer = Planned::from(&InlineDecision::new(facts, verdict, None));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, known) = &mut *answers;
@@ -56,7 +59,10 @@ impl Oracle for Recorder<'_> {
     }
 
     fn targets(&self, call: &VirtualCallFacts<'_>) -> Vec<FuncId> {
-        let targets = self.oracle.targets(call);
+        let targets = match call.form {
+            Form::Early => TinyOnly(self.oracle).targets(call),
+            Form::Whole | Form::Loop(_) => self.oracle.targets(call),
+        };
         let VirtualCallFacts { site, root, form, chain, candidates, .. } = *call;
         let guard = Guard { root, form, chain: chain.into(), site, candidates: candidates.into(), targets: targets.as_slice().into() };
         let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);

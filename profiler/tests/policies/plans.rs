@@ -258,3 +258,14 @@ fn a_recorder_changes_nothing() {
     assert_eq!(recorder.decide(&facts(40)), oracle.decide(&facts(40)));
     assert!(recorder.into_answers().guards.is_empty());
 }
+
+#[test]
+fn of_early_forms_what_comes_in_is_recorded() {
+    let oracle = StaticOracle::default();
+    let recorder = Recorder::new(&oracle);
+    let forms = [Form::Early, Form::Whole];
+    let decided = forms.map(|form| [8, 40].map(|size| recorder.decide(&CallSiteFacts { form, ..facts(size) }).is_inlined()));
+    assert_eq!(decided, [[true, false], [true, true]]);
+    let recorded: Vec<bool> = recorder.into_answers().decisions.iter().map(|planned| planned.verdict.is_inlined()).collect();
+    assert_eq!(recorded, decided.concat());
+}
