@@ -14,11 +14,13 @@ mod switch;
 mod thread;
 
 use super::analysis::defs::Defs;
-use super::analysis::loops::predecessors;
+use super::analysis::loops::{Loops, Predecessors, predecessors};
 use super::{Context, dce};
+use crate::ir::dominators::Dominators;
 use crate::ir::rewrite::Aliases;
 use crate::ir::straighten::straighten;
 use crate::ir::*;
+use cranelift_entity::EntitySet;
 
 /// What one round joins may be threaded through in the next.
 const ROUNDS: usize = 4;
@@ -31,36 +33,64 @@ pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
     rounds > 0
 }
 
-fn round(func: &mut Function, cx: &Context<'_>) -> bool {
-    let folded = fold::run(func) | pass_on::run(func);
-    if folded {
-        func.rewrite(&Aliases::default());
+/// What all of these ask, true until the function changes.
+struct Shape {
+    defs: Defs,
+    preds: Predecessors,
+    dominators: Dominators,
+    loops: Loops,
+    headers: EntitySet<Block>,
+}
+
+impl Shape {
+    fn new(func: &Function) -> Shape {
+        let dominators = Dominators::new(func);
+        let loops = Loops::new(func, &dominators);
+        let mut headers = EntitySet::with_capacity(func.blocks.len());
+        headers.extend(loops.loops.values().map(|l| l.header));
+        Shape { defs: Defs::new(func), preds: predecessors(func), dominators, loops, headers }
     }
-    let threaded = thread::run(func);
+}
+
+fn round(func: &mut Function, cx: &Context<'_>) -> bool {
+    let mut shape = Shape::new(func);
+    let folded = fold::run(func, &shape.defs);
+    if folded {
+        shape = Shape::new(func);
+    }
+    let passed = pass_on::run(func, &shape);
+    if folded || passed {
+        func.rewrite(&Aliases::default());
+        shape = Shape::new(func);
+    }
+    let threaded = thread::run(func, &shape);
     if threaded {
         // What decided in copied blocks is computed for nobody now, and would make them look large.
         dce::run(func, cx);
     }
-    let folded_again = (folded || threaded) && fold::run(func);
+    let folded_again = (folded || passed || threaded) && fold::run(func, &Defs::new(func));
     let joined = join(func, folded_again);
-    let (preds, defs) = (predecessors(func), Defs::new(func));
-    let converted = convert::run(func, &preds, &defs) || switch::run(func, &preds, &defs);
+    if threaded || joined {
+        (shape.defs, shape.preds) = (Defs::new(func), predecessors(func));
+    }
+    let Shape { defs, preds, .. } = &shape;
+    let converted = convert::run(func, preds, defs) || switch::run(func, preds, defs);
     if converted {
         join(func, true);
     }
-    folded | threaded | folded_again | joined | converted
+    folded | passed | threaded | joined | converted
 }
 
-/// Joins straight lines, skips empty blocks, drops what cannot be reached; puts the function in order if it `is_changed` or that changed it.
+/// Joins straight lines, skips empty blocks, drops what cannot be reached; puts the function in order if it `is_changed` or that changed it, and says so.
 fn join(func: &mut Function, is_changed: bool) -> bool {
     let before = func.layout.len();
     let mut aliases = Aliases::default();
     straighten(func, &mut |param, arg| aliases.replace(param, arg));
-    let joined = func.layout.len() != before;
-    if joined || is_changed {
+    let is_changed = is_changed || func.layout.len() != before;
+    if is_changed {
         func.rewrite(&aliases);
     }
-    joined
+    is_changed
 }
 
 /// Computes `op`, which cannot throw, at the block's end.

@@ -6,18 +6,18 @@
 
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
-use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// By parameter, what each edge gives it; `None` for what a `Try` gives.
-type Incoming = SecondaryMap<Value, Arguments>;
+/// A block parameter, but for the function's own: there are far fewer than values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+struct Param(u32);
+entity_impl!(Param);
 
+/// What each edge gives; `None` for what a `Try` gives.
 type Arguments = SmallVec<[PackedOption<Value>; 4]>;
-
-/// The only value of a parameter: `None` while no edge has given one, itself if there are several.
-type Found = SecondaryMap<Value, PackedOption<Value>>;
 
 /// Changes of its value after which a parameter counts as having several.
 const PATIENCE: u32 = 8;
@@ -27,14 +27,14 @@ pub fn simplify(func: &mut Function, aliases: &mut Aliases) -> bool {
     if func.layout[1..].iter().all(|&b| func.blocks[b].params.is_empty()) {
         return false;
     }
-    let incoming = incoming(func);
-    let found = solve(func, &incoming);
+    let mut params = Params::new(func);
+    params.solve();
     let mut removed = EntitySet::with_capacity(func.values.len());
     for &block in &func.layout[1..] {
         let mut seen: FxHashMap<Arguments, Value> = FxHashMap::default();
         for &param in &func.blocks[block].params {
-            let only = found[param].expand().filter(|&v| v != param);
-            if let Some(by) = only.or_else(|| equal_before(&mut seen, &incoming, &found, param)) {
+            let only = params.value(param).filter(|&v| v != param);
+            if let Some(by) = only.or_else(|| params.equal_before(&mut seen, param)) {
                 aliases.replace(param, by);
                 removed.insert(param);
             }
@@ -46,68 +46,90 @@ pub fn simplify(func: &mut Function, aliases: &mut Aliases) -> bool {
     func.drop_params(|p| removed.contains(p))
 }
 
-fn incoming(func: &Function) -> Incoming {
-    let mut incoming = Incoming::new();
-    incoming.resize(func.values.len());
-    for &block in &func.layout {
-        func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| {
-            let params = &func.blocks[edge.block].params;
-            let implicit = params.len() - edge.args.len();
-            for (i, &param) in params.iter().enumerate() {
-                incoming[param].push(i.checked_sub(implicit).map(|i| edge.args[i]).into());
+struct Params {
+    all: PrimaryMap<Param, Value>,
+    /// Which of them a value is.
+    number: SecondaryMap<Value, PackedOption<Param>>,
+    incoming: SecondaryMap<Param, Arguments>,
+    /// The only value of each: `None` while no edge has given one, itself if there are several.
+    found: SecondaryMap<Param, PackedOption<Value>>,
+}
+
+impl Params {
+    fn new(func: &Function) -> Params {
+        let mut all: PrimaryMap<Param, Value> = PrimaryMap::new();
+        let mut number: SecondaryMap<Value, PackedOption<Param>> = SecondaryMap::with_capacity(func.values.len());
+        for &param in func.layout[1..].iter().flat_map(|&b| &func.blocks[b].params) {
+            number[param] = all.push(param).into();
+        }
+        let mut params = Params { all, number, incoming: SecondaryMap::new(), found: SecondaryMap::new() };
+        for &block in &func.layout {
+            func.blocks[block].terminator.as_ref().expect("a finished block").for_each_edge(|edge| params.add(func, edge));
+        }
+        params
+    }
+
+    fn add(&mut self, func: &Function, edge: &BlockCall) {
+        let params = &func.blocks[edge.block].params;
+        let implicit = params.len() - edge.args.len();
+        for (i, &param) in params.iter().enumerate() {
+            let Some(number) = self.number[param].expand() else { continue };
+            self.incoming[number].push(i.checked_sub(implicit).map(|i| edge.args[i]).into());
+        }
+    }
+
+    /// What a value is as far as that is found; any but a parameter is itself.
+    fn value(&self, value: Value) -> Option<Value> {
+        match self.number[value].expand() {
+            Some(param) => self.found[param].expand(),
+            None => Some(value),
+        }
+    }
+
+    fn solve(&mut self) {
+        let mut receivers: SecondaryMap<Param, SmallVec<[Param; 4]>> = SecondaryMap::new();
+        for param in self.all.keys() {
+            let given = self.incoming[param].iter().filter_map(|arg| self.number[arg.expand()?].expand());
+            given.for_each(|arg| receivers[arg].push(param));
+        }
+        let mut changes: SecondaryMap<Param, u32> = SecondaryMap::with_capacity(self.all.len());
+        let mut waiting: EntitySet<Param> = EntitySet::with_capacity(self.all.len());
+        waiting.extend(self.all.keys());
+        let mut work: VecDeque<Param> = self.all.keys().collect();
+        while let Some(param) = work.pop_front() {
+            waiting.remove(param);
+            let itself = self.all[param].into();
+            let new = if changes[param] >= PATIENCE { itself } else { self.meet(param) };
+            if self.found[param] == itself || new == self.found[param] {
+                continue;
             }
-        });
-    }
-    incoming
-}
-
-fn solve(func: &Function, incoming: &Incoming) -> Found {
-    let params: Vec<Value> = func.layout[1..].iter().flat_map(|&b| func.blocks[b].params.iter().copied()).collect();
-    let mut found = Found::new();
-    found.resize(func.values.len());
-    func.values.keys().for_each(|v| found[v] = v.into());
-    let mut receivers: SecondaryMap<Value, SmallVec<[Value; 4]>> = SecondaryMap::new();
-    receivers.resize(func.values.len());
-    for &param in &params {
-        found[param] = None.into();
-        incoming[param].iter().filter_map(|a| a.expand()).for_each(|arg| receivers[arg].push(param));
-    }
-    let mut changes: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(func.values.len());
-    let mut waiting: EntitySet<Value> = EntitySet::with_capacity(func.values.len());
-    waiting.extend(params.iter().copied());
-    let mut work: VecDeque<Value> = params.into();
-    while let Some(param) = work.pop_front() {
-        waiting.remove(param);
-        let new = if changes[param] >= PATIENCE { param.into() } else { meet(param, &incoming[param], &found) };
-        if found[param] == param.into() || new == found[param] {
-            continue;
-        }
-        found[param] = new;
-        changes[param] += 1;
-        work.extend(receivers[param].iter().filter(|&&r| waiting.insert(r)));
-    }
-    found
-}
-
-fn meet(param: Value, args: &[PackedOption<Value>], found: &Found) -> PackedOption<Value> {
-    let mut only = None;
-    for arg in args {
-        let Some(arg) = arg.expand() else { return param.into() };
-        match found[arg].expand() {
-            None => {}
-            Some(_) if arg == param => {}
-            Some(value) if only.is_some_and(|o| o != value) => return param.into(),
-            Some(value) => only = Some(value),
+            self.found[param] = new;
+            changes[param] += 1;
+            work.extend(receivers[param].iter().filter(|&&r| waiting.insert(r)));
         }
     }
-    only.into()
-}
 
-/// A parameter of the same block, seen before, that gets the same arguments.
-fn equal_before(seen: &mut FxHashMap<Arguments, Value>, incoming: &Incoming, found: &Found, param: Value) -> Option<Value> {
-    let args = incoming[param].iter().map(|a| a.expand().and_then(|a| found[a].expand()));
-    // What no edge gave a value lies where control cannot come to.
-    let args: Option<Arguments> = args.map(|a| a.map(PackedOption::from)).collect();
-    let same = *seen.entry(args?).or_insert(param);
-    (same != param).then_some(same)
+    fn meet(&self, param: Param) -> PackedOption<Value> {
+        let itself = self.all[param];
+        let mut only = None;
+        for arg in &self.incoming[param] {
+            let Some(arg) = arg.expand() else { return itself.into() };
+            match self.value(arg) {
+                None => {}
+                Some(_) if arg == itself => {}
+                Some(value) if only.is_some_and(|o| o != value) => return itself.into(),
+                Some(value) => only = Some(value),
+            }
+        }
+        only.into()
+    }
+
+    /// A parameter of the same block, seen before, that gets the same arguments.
+    fn equal_before(&self, seen: &mut FxHashMap<Arguments, Value>, param: Value) -> Option<Value> {
+        let args = self.incoming[self.number[param].expand()?].iter().map(|arg| self.value(arg.expand()?));
+        // What no edge gave a value lies where control cannot come to.
+        let args: Option<Arguments> = args.map(|a| a.map(PackedOption::from)).collect();
+        let same = *seen.entry(args?).or_insert(param);
+        (same != param).then_some(same)
+    }
 }

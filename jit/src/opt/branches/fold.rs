@@ -10,13 +10,12 @@ use crate::opt::analysis::defs::Defs;
 const FEW_CASES: usize = 3;
 
 /// Whether anything changed.
-pub(super) fn run(func: &mut Function) -> bool {
-    let defs = Defs::new(func);
+pub(super) fn run(func: &mut Function, defs: &Defs) -> bool {
     let (mut changed, blocks) = (false, func.blocks.len());
     for i in 0..func.layout.len() {
         let block = func.layout[i];
         let terminator = func.blocks[block].terminator.as_ref().expect("a finished block");
-        if let Some(jump) = only_way(func, &defs, terminator) {
+        if let Some(jump) = only_way(func, defs, terminator) {
             func.blocks[block].terminator = Some(Terminator::Jump(jump));
             changed = true;
         } else if matches!(terminator, Terminator::Switch { targets, .. } if targets.len() <= FEW_CASES) {

@@ -3,11 +3,9 @@
 //! In: a function. Out: the same with edges that lead past such blocks to where they jump, with the arguments put in place of the parameters.
 //! A block that leads to a loop's header stays: it may be the loop's only entry.
 
-use crate::ir::dominators::Dominators;
+use super::Shape;
 use crate::ir::*;
-use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::Loops;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 /// Parameters of such a block.
 const PARAMS: usize = 32;
@@ -16,8 +14,8 @@ const PARAMS: usize = 32;
 const CHAIN: usize = 16;
 
 /// Whether anything changed. Blocks that were passed still stand in the layout.
-pub(super) fn run(func: &mut Function) -> bool {
-    let passing = passing_blocks(func);
+pub(super) fn run(func: &mut Function, shape: &Shape) -> bool {
+    let passing = passing_blocks(func, shape);
     if passing.values().all(Option::is_none) {
         return false;
     }
@@ -37,20 +35,12 @@ pub(super) fn run(func: &mut Function) -> bool {
 }
 
 /// By block: where it jumps, if that is all it does.
-fn passing_blocks(func: &Function) -> SecondaryMap<Block, Option<BlockCall>> {
+fn passing_blocks(func: &Function, shape: &Shape) -> SecondaryMap<Block, Option<BlockCall>> {
     let mut passing = SecondaryMap::new();
-    let candidates: Vec<(Block, &BlockCall)> = func.layout[1..].iter().filter_map(|&b| Some((b, jump_only(func, b)?))).collect();
-    if candidates.is_empty() {
-        return passing;
-    }
-    let defs = Defs::new(func);
-    let loops = Loops::new(func, &Dominators::new(func));
-    let mut headers = EntitySet::with_capacity(func.blocks.len());
-    headers.extend(loops.loops.values().map(|l| l.header));
-    for (block, to) in candidates {
+    for (block, to) in func.layout[1..].iter().filter_map(|&b| Some((b, jump_only(func, b)?))) {
         let own = |param: Value| to.args.iter().filter(|&&arg| arg == param).count();
-        let used_here_only = func.blocks[block].params.iter().all(|&p| defs.uses(p) as usize == own(p));
-        if used_here_only && !headers.contains(to.block) {
+        let used_here_only = func.blocks[block].params.iter().all(|&p| shape.defs.uses(p) as usize == own(p));
+        if used_here_only && !shape.headers.contains(to.block) {
             passing[block] = Some(to.clone());
         }
     }

@@ -7,14 +7,13 @@
 //! Invariants: blocks are copied only up to [`COPIED`] instructions, none that calls, allocates or polls; never through a loop's header, where what is known on the way back would be of the round before, nor from outside of a loop to
 //! its header: loops keep their entries.
 
+use super::Shape;
 use super::facts::Facts;
 use crate::ir::copy::copy_region;
-use crate::ir::dominators::{Dominators, Visit};
+use crate::ir::dominators::Visit;
 use crate::ir::repair::Repair;
 use crate::ir::rewrite::Aliases;
 use crate::ir::*;
-use crate::opt::analysis::defs::Defs;
-use crate::opt::analysis::loops::{Loops, Predecessors, predecessors};
 use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
@@ -28,9 +27,8 @@ const PARAMS: usize = 32;
 const BUDGET: usize = 400;
 
 /// Whether anything changed.
-pub(super) fn run(func: &mut Function) -> bool {
-    let plan = Walk::new(func).run();
-    let Plan { constants, decided, threads } = plan;
+pub(super) fn run(func: &mut Function, shape: &Shape) -> bool {
+    let Plan { constants, decided, threads } = Walk { func, shape, facts: Facts::default(), plan: Plan::default() }.run();
     if constants.is_empty() && decided.is_empty() && threads.is_empty() {
         return false;
     }
@@ -95,36 +93,15 @@ enum Operand {
 
 struct Walk<'a> {
     func: &'a Function,
-    defs: Defs,
+    shape: &'a Shape,
     facts: Facts,
-    dominators: Dominators,
-    loops: Loops,
-    headers: EntitySet<Block>,
-    preds: Predecessors,
     plan: Plan,
 }
 
 impl<'a> Walk<'a> {
-    fn new(func: &'a Function) -> Walk<'a> {
-        let dominators = Dominators::new(func);
-        let loops = Loops::new(func, &dominators);
-        let mut headers = EntitySet::with_capacity(func.blocks.len());
-        headers.extend(loops.loops.values().map(|l| l.header));
-        Walk {
-            func,
-            defs: Defs::new(func),
-            facts: Facts::default(),
-            preds: predecessors(func),
-            dominators,
-            loops,
-            headers,
-            plan: Plan::default(),
-        }
-    }
-
     fn run(mut self) -> Plan {
         let mut marks = Vec::new();
-        for visit in self.dominators.walk() {
+        for visit in self.shape.dominators.walk() {
             match visit {
                 Visit::Enter(block) => {
                     marks.push(self.facts.mark());
@@ -138,10 +115,10 @@ impl<'a> Walk<'a> {
 
     fn enter(&mut self, block: Block) {
         let func = self.func;
-        if let &[pred] = self.preds[block].as_slice() {
+        if let &[pred] = self.shape.preds[block].as_slice() {
             let terminator = self.terminator(pred);
             let edge = terminator.edges().position(|e| e.block == block).expect("a predecessor has an edge");
-            self.facts.learn_edge(func, &self.defs, terminator, edge);
+            self.facts.learn_edge(func, &self.shape.defs, terminator, edge);
         }
         for &inst in &func.blocks[block].insts {
             if let op @ Op::ICmp(..) = &func.insts[inst].op
@@ -167,11 +144,11 @@ impl<'a> Walk<'a> {
     /// Looks whether the edge's target knows where to go when control comes this way.
     fn edge(&mut self, from: Block, terminator: &Terminator, index: usize, edge: &BlockCall) {
         let through = edge.block;
-        if self.preds[through].len() < 2 || !self.may_copy(through) {
+        if self.shape.preds[through].len() < 2 || !self.may_copy(through) {
             return;
         }
         let mark = self.facts.mark();
-        self.facts.learn_edge(self.func, &self.defs, terminator, index);
+        self.facts.learn_edge(self.func, &self.shape.defs, terminator, index);
         let way = self.way_through(edge);
         self.facts.undo(mark);
         let Some(way) = way else { return };
@@ -182,14 +159,14 @@ impl<'a> Walk<'a> {
     }
 
     fn enters_loop(&self, from: Block, to: Block) -> bool {
-        self.headers.contains(to) && self.loops.around(to).is_some_and(|l| !self.loops.contains(l, from))
+        self.shape.headers.contains(to) && self.shape.loops.around(to).is_some_and(|l| !self.shape.loops.contains(l, from))
     }
 
     fn may_copy(&self, block: Block) -> bool {
         let data = &self.func.blocks[block];
         let ops = || data.insts.iter().map(|&i| &self.func.insts[i].op);
         matches!(data.terminator, Some(Terminator::Branch { .. } | Terminator::Switch { .. }))
-            && !self.headers.contains(block)
+            && !self.shape.headers.contains(block)
             && data.params.len() <= PARAMS
             && ops().filter(|op| !op.is_constant()).take(COPIED + 1).count() <= COPIED
             && !ops().any(Op::is_safepoint)
@@ -229,7 +206,7 @@ impl<'a> Walk<'a> {
             Some((_, slot)) => return *slot,
             None => value,
         };
-        let slot = match self.defs.op(self.func, value) {
+        let slot = match self.shape.defs.op(self.func, value) {
             Some(Op::IConst(n)) => Some(*n as u64),
             Some(Op::FConst(bits)) => Some(*bits),
             Some(Op::BConst(b)) => Some(u64::from(*b)),
@@ -289,7 +266,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_null(&self, value: Value) -> Option<bool> {
-        match self.defs.op(self.func, value) {
+        match self.shape.defs.op(self.func, value) {
             Some(Op::New(_) | Op::NewArray(..) | Op::StrConst(_) | Op::NullCheck(_) | Op::CheckCast(..)) => Some(false),
             _ => self.facts.compare_const(IntCmp::Eq, value, 0),
         }
