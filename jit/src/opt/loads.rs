@@ -18,23 +18,27 @@ use crate::ir::variables::Variables;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 const PLACES: usize = 512;
 
 pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
-    let loads = redundant_loads(func, cx);
-    let stores = dead_stores::run(func, cx);
+    let mut memory = Memory::new(func, cx.module, cx.summaries);
+    let loads = redundant_loads(func, cx, &memory);
+    if loads {
+        memory = Memory::new(func, cx.module, cx.summaries);
+    }
+    let stores = dead_stores::run(func, &memory);
     loads || stores
 }
 
-fn redundant_loads(func: &mut Function, cx: &Context<'_>) -> bool {
-    let memory = Memory::new(func, cx.module, cx.summaries);
-    let places = Places::new(func, &memory);
+fn redundant_loads(func: &mut Function, cx: &Context<'_>, memory: &Memory<'_>) -> bool {
+    let places = Places::new(func, memory);
     if places.list.is_empty() {
         return false;
     }
-    let steps = Steps::new(func, &memory, &places);
-    let known = steps.known_at_start(func, &memory);
+    let steps = Steps::new(func, memory, &places);
+    let known = steps.known_at_start(func, memory);
     let redundant = steps.redundant(&known);
     if redundant.insts.is_empty() {
         return false;
@@ -98,11 +102,11 @@ impl Places {
 
 /// A set of places, by number.
 #[derive(Clone, PartialEq)]
-struct Set(Box<[u64]>);
+struct Set(SmallVec<[u64; 2]>);
 
 impl Set {
     fn new(places: &Places, word: u64) -> Set {
-        Set(vec![word; places.list.len().div_ceil(64)].into())
+        Set(SmallVec::from_elem(word, places.list.len().div_ceil(64)))
     }
 
     fn contains(&self, place: usize) -> bool {
@@ -146,6 +150,13 @@ struct Steps {
     of: SecondaryMap<Block, Vec<Step>>,
     none: Set,
     all: Set,
+}
+
+/// What a block means to the places: what it forgets, and what it then knows at its end.
+#[derive(Clone)]
+struct Effect {
+    forgotten: Set,
+    known: Set,
 }
 
 /// Loads whose place is known where they stand.
@@ -198,9 +209,25 @@ impl Steps {
         (!forgotten.is_empty()).then_some(Step::Forget(forgotten))
     }
 
+    fn effect(&self, steps: &[Step]) -> Effect {
+        let mut effect = Effect { forgotten: self.none.clone(), known: self.none.clone() };
+        for step in steps {
+            match step {
+                Step::Load(place, _) | Step::Known(place, _) => effect.known.insert(*place),
+                Step::Forget(places) => {
+                    effect.known.remove_all(places);
+                    effect.forgotten.combine(places, |a, b| a | b);
+                }
+            }
+        }
+        effect
+    }
+
     fn known_at_start(&self, func: &Function, memory: &Memory<'_>) -> SecondaryMap<Block, Set> {
         let preds = predecessors(func);
         let order = memory.dominators.preorder();
+        let mut effects: SecondaryMap<Block, Effect> = SecondaryMap::with_default(self.effect(&[]));
+        order.iter().for_each(|&block| effects[block] = self.effect(&self.of[block]));
         let mut ends: SecondaryMap<Block, Set> = SecondaryMap::with_default(self.all.clone());
         let mut starts: SecondaryMap<Block, Set> = SecondaryMap::with_default(self.none.clone());
         let mut waiting: EntitySet<Block> = EntitySet::with_capacity(func.blocks.len());
@@ -212,10 +239,8 @@ impl Steps {
             let reached = preds[block].iter().filter(|&&p| memory.dominators.is_reachable(p));
             reached.for_each(|&pred| start.combine(&ends[pred], |a, b| a & b));
             let mut end = start.clone();
-            self.of[block].iter().for_each(|step| match step {
-                Step::Load(place, _) | Step::Known(place, _) => end.insert(*place),
-                Step::Forget(places) => end.remove_all(places),
-            });
+            end.remove_all(&effects[block].forgotten);
+            end.combine(&effects[block].known, |a, b| a | b);
             starts[block] = start;
             if end != ends[block] {
                 ends[block] = end;

@@ -3,7 +3,6 @@
 //! In: a function. Out: the same without such stores.
 //! Between the two stands nothing that may throw, call, or synchronize (whoever catches or is called may look), and no load that may be of the same place. Other threads need not see the first value, also over a poll.
 
-use super::super::Context;
 use super::super::analysis::effects::is_pure;
 use super::super::analysis::memory::{Access, Memory, Place};
 use crate::ir::*;
@@ -11,8 +10,7 @@ use crate::ir::*;
 /// Later stores that are kept in mind at a time.
 const KEPT: usize = 32;
 
-pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
-    let memory = Memory::new(func, cx.module, cx.summaries);
+pub fn run(func: &mut Function, memory: &Memory<'_>) -> bool {
     let mut changed = false;
     for i in 0..func.layout.len() {
         let block = func.layout[i];
@@ -20,7 +18,7 @@ pub fn run(func: &mut Function, cx: &Context<'_>) -> bool {
         let before = insts.len();
         let mut overwritten: Vec<Place> = Vec::new();
         insts.reverse();
-        insts.retain(|&inst| !is_dead(&func.insts[inst].op, &memory, &mut overwritten));
+        insts.retain(|&inst| !is_dead(&func.insts[inst].op, memory, &mut overwritten));
         insts.reverse();
         changed |= insts.len() < before;
         func.blocks[block].insts = insts;
