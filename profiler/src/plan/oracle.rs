@@ -96,7 +96,7 @@ struct Tests {
 enum Forms {
     /// Those of the same code.
     Own,
-    /// Those of the whole function, for a loop: what comes in early is in the loop's own code.
+    /// Those of the whole function, for a loop.
     Whole,
     /// Those of loops, for a function, or for another loop. They have a call twice, in the loop and behind it, where it is rare: that it comes in somewhere counts. Less may be known of a receiver's class there.
     Loops,
@@ -152,9 +152,15 @@ impl Forms {
     fn have(&self, form: Form, asked: Form) -> bool {
         match self {
             Forms::Own => form == asked,
+            // What comes in early is not asked about again, but for loops, which begin with the function as lowered.
             Forms::Whole => matches!(form, Form::Early | Form::Whole),
-            Forms::Loops => matches!(form, Form::Loop(_)),
+            Forms::Loops => matches!(form, Form::Early | Form::Loop(_)),
         }
+    }
+
+    /// What an early form refuses, others are asked about themselves.
+    fn have_answer(&self, answer: &Answer, asked: Form) -> bool {
+        self.have(answer.form, asked) && (answer.form == asked || answer.form != Form::Early || answer.verdict.is_inlined())
     }
 }
 
@@ -162,7 +168,7 @@ impl Oracle for PlanOracle {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         let forms = self.forms(facts.root, facts.form);
         let answers = self.answers.get(&(facts.root, facts.site, facts.callee)).into_iter().flatten();
-        let answers = answers.filter(|answer| forms.have(answer.form, facts.form) && *answer.chain == *facts.chain);
+        let answers = answers.filter(|answer| forms.have_answer(answer, facts.form) && *answer.chain == *facts.chain);
         let comes_in = matches!(forms, Forms::Loops) && answers.clone().any(|answer| answer.verdict.is_inlined());
         let answers = answers.filter(|answer| !comes_in || answer.verdict.is_inlined());
         // Of two that were asked about at the same sizes, the later says what became of the call: code for a loop has it twice.
