@@ -34,7 +34,7 @@ use crate::ids::{CallSiteId, FuncId};
 /// Which code of a function a call is decided about in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
 pub enum Form {
-    /// That in which others inline it.
+    /// That in which others inline it, and of the rest of it from a loop on what corresponds to that.
     Early,
     /// Its own, from its start on.
     #[default]

@@ -385,7 +385,8 @@ fn plans_of_what_was_compiled_beside_the_program() {
     same(&folder, "--tier adaptive --plan-in first.json --plan-out again.json", &plain);
     same(&folder, "--tier opt --plan-in first.json --plan-out whole.json", &plain);
     let (before, again) = (decided(&folder, "first.json"), decided(&folder, "again.json"));
-    for (code, decisions) in again.iter().filter(|(code, _)| before.contains_key(*code)) {
+    // Which of the loops have made an early form of the rest is up to the moment.
+    for (code, decisions) in again.iter().filter(|(code, _)| code.1 != Form::Early && before.contains_key(*code)) {
         assert_eq!(*decisions, before[code], "{code:?}");
     }
     let whole = inlined(&folder, "whole.json");

@@ -23,7 +23,7 @@ pub struct Answers {
     pub guards: Vec<Guard>,
 }
 
-/// See the [module](self). Of early forms it keeps what comes of the answers: only what is tiny comes in.
+/// See the [module](self). Of early forms it keeps what comes in, which only what is tiny does: what does not is asked about again.
 pub struct Recorder<'a> {
     oracle: &'a dyn Oracle,
     answers: Mutex<(Vec<Planned>, FxHashSet<Planned>)>,
@@ -49,6 +49,9 @@ impl Oracle for Recorder<'_> {
             Form::Early => TinyOnly(self.oracle).decide(facts),
             Form::Whole | Form::Loop(_) => self.oracle.decide(facts),
         };
+        if facts.form == Form::Early && !verdict.is_inlined() {
+            return verdict;
+        }
         let answer = Planned::from(&InlineDecision::new(facts, verdict, None));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, known) = &mut *answers;
@@ -152,15 +155,9 @@ impl Forms {
     fn have(&self, form: Form, asked: Form) -> bool {
         match self {
             Forms::Own => form == asked,
-            // What comes in early is not asked about again, but for loops, which begin with the function as lowered.
-            Forms::Whole => matches!(form, Form::Early | Form::Whole),
-            Forms::Loops => matches!(form, Form::Early | Form::Loop(_)),
+            Forms::Whole => form == Form::Whole,
+            Forms::Loops => matches!(form, Form::Loop(_)),
         }
-    }
-
-    /// What an early form refuses, others are asked about themselves.
-    fn have_answer(&self, answer: &Answer, asked: Form) -> bool {
-        self.have(answer.form, asked) && (answer.form == asked || answer.form != Form::Early || answer.verdict.is_inlined())
     }
 }
 
@@ -168,7 +165,7 @@ impl Oracle for PlanOracle {
     fn decide(&self, facts: &CallSiteFacts<'_>) -> Verdict {
         let forms = self.forms(facts.root, facts.form);
         let answers = self.answers.get(&(facts.root, facts.site, facts.callee)).into_iter().flatten();
-        let answers = answers.filter(|answer| forms.have_answer(answer, facts.form) && *answer.chain == *facts.chain);
+        let answers = answers.filter(|answer| forms.have(answer.form, facts.form) && *answer.chain == *facts.chain);
         let comes_in = matches!(forms, Forms::Loops) && answers.clone().any(|answer| answer.verdict.is_inlined());
         let answers = answers.filter(|answer| !comes_in || answer.verdict.is_inlined());
         // Of two that were asked about at the same sizes, the later says what became of the call: code for a loop has it twice.
