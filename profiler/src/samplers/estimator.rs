@@ -48,6 +48,8 @@ pub(super) struct Counted {
     spacing: u64,
     /// Calls of the next burst, if that had begun before the window.
     cut: Option<u32>,
+    /// Calls before those among which the first burst was placed.
+    begun: u64,
     /// Calls for which the bursts so far stand; `None` before the first.
     ended: Option<u64>,
     rest: Rest,
@@ -69,6 +71,7 @@ impl Counted {
             due: 0,
             spacing: mean,
             cut: None,
+            begun: 0,
             ended: None,
             rest: Rest::Lost,
             bursts: 0,
@@ -85,15 +88,18 @@ impl Counted {
     /// The first burst may begin at any of the first `mean` calls, all equally likely. It stands for `mean` calls, not for those that went before it:
     /// of many short threads few are sampled, but they count for the others.
     pub(super) fn start(&mut self, at: Moment, common: &mut Common) -> Action {
-        let skip = common.random.below(self.mean);
-        if self.burst == 1 {
-            return self.wait(at, skip + 1);
-        }
-        if skip == 0 {
+        self.place_first(at, &mut common.random);
+        if self.due == at.calls {
             common.tick += 1;
             return begin(self.burst);
         }
-        self.wait(at, skip)
+        self.wait(at, self.due - at.calls)
+    }
+
+    fn place_first(&mut self, at: Moment, random: &mut Random) {
+        self.begun = at.calls;
+        self.spacing = self.mean;
+        self.due = at.calls + random.below(self.mean) + u64::from(self.burst == 1);
     }
 
     pub(super) fn poll(&mut self, at: Moment, common: &mut Common) -> Action {
@@ -164,7 +170,9 @@ impl Counted {
     }
 
     /// A brief window begins, and others like it have gone before: any of its calls is as likely to be in a burst as any other. So one may have begun before; what would be left of it is recorded. What the window before was like tells how far
-    /// bursts may be apart, but for a much longer one: they would skip this one, in which so many `calls` are expected. The first burst stands for the calls among which it was placed, and comes where it was.
+    /// bursts may be apart, but for a much longer one: they would skip this one, in which so many `calls` are expected.
+    ///
+    /// A thread's first burst stands for the calls among which it is placed, and those are of this window alone. Placed among calls of later ones, too, it would mostly come in none of a thread that calls little, and stand for many times what is there where it did.
     pub(super) fn begin_brief_window(&mut self, at: Moment, calls: u64, random: &mut Random) -> Wake {
         self.bursts = 0;
         self.mean = self.mean.min(self.asked.max(2 * u64::from(self.burst)));
@@ -173,8 +181,12 @@ impl Counted {
             self.burst = (u64::from(self.burst).min(mean / 2) as u32).max(self.asked_burst);
             self.mean = mean.max(2 * u64::from(self.burst));
         }
-        if self.ended.is_some() {
-            self.place(at, random);
+        match &mut self.ended {
+            Some(ended) => {
+                *ended = at.calls;
+                self.place(at, random);
+            }
+            None => self.place_first(at, random),
         }
         self.wake(at)
     }
@@ -220,9 +232,9 @@ impl Counted {
         let Some(ended) = self.ended else {
             self.ended = Some(match self.rest {
                 Rest::Lost => at.calls,
-                Rest::Left => self.asked,
+                Rest::Left => self.begun + self.spacing,
             });
-            return self.asked;
+            return self.spacing;
         };
         self.ended = Some(at.calls.max(ended));
         at.calls.saturating_sub(ended)
@@ -432,9 +444,12 @@ mod tests {
 
     /// Begins a brief window and makes so many calls in it: the first of each burst, how many it has recorded, and the weight of each.
     fn brief_window(counted: &mut Counted, begin: u64, calls: u64, common: &mut Common) -> Vec<(u64, u64, f64)> {
-        let Wake::After(mut next) = counted.begin_brief_window(at(begin), u64::MAX, &mut common.random) else {
-            panic!("bursts come after calls")
-        };
+        let first = counted.begin_brief_window(at(begin), u64::MAX, &mut common.random);
+        bursts_in_window(counted, first, begin, calls, common)
+    }
+
+    fn bursts_in_window(counted: &mut Counted, first: Wake, begin: u64, calls: u64, common: &mut Common) -> Vec<(u64, u64, f64)> {
+        let Wake::After(mut next) = first else { panic!("bursts come after calls") };
         let mut bursts = Vec::new();
         while next < calls {
             let Action::Burst(Span::Calls(span)) = counted.poll(at(begin + next), common) else { panic!("{next} is due") };
@@ -525,18 +540,31 @@ mod tests {
         }
     }
 
-    /// It stands for the thousand calls among which it was placed: nearer, it would for more than there are.
+    /// It would stand for a thousand calls of each of the times for which the window stands, which has fewer.
     #[test]
-    fn the_first_burst_of_a_thread_stays_where_it_is_in_brief_windows() {
-        for seed in 0..50 {
-            let mut common = Common::new(Random::new(seed));
-            let mut counted = Counted::new(1000, 8);
-            let Action::Wait(Wake::After(first)) = counted.start(at(0), &mut common) else { continue };
-            if first <= 30 {
-                continue;
+    fn the_first_burst_of_a_thread_in_brief_windows_stands_for_calls_of_one() {
+        const THREADS: u64 = 4000;
+        let usual = 100 * tuning::WINDOW_BURSTS;
+        for (exact, calls) in [(0, 30), (0, 70), (0, usual), (200, 30), (200, usual)] {
+            let mut sum = 0;
+            for seed in 0..THREADS {
+                let mut common = Common::new(Random::new(seed));
+                let mut counted = Counted::new(1000, 8);
+                counted.use_windows();
+                let first = match counted.start(at(0), &mut common) {
+                    Action::Burst(_) => 0,
+                    other => waited(other),
+                };
+                bursts_in_window(&mut counted, Wake::After(first), 0, exact, &mut common);
+                counted.end_window(at(exact), usual, true, 8, &mut common.random);
+                let first = counted.begin_brief_window(at(exact), usual, &mut common.random);
+                bursts_in_window(&mut counted, first, exact, calls, &mut common);
+                let told = counted.end_window(at(exact + calls), calls, true, 8, &mut common.random).told;
+                assert!([0, calls, calls.max(100)].contains(&told), "{told} of {calls}");
+                sum += told;
             }
-            counted.end_window(at(30), 30, true, 8, &mut common.random);
-            assert_eq!(counted.begin_brief_window(at(30), u64::MAX, &mut common.random), Wake::After(first - 30));
+            let mean = sum as f64 / THREADS as f64;
+            assert!((mean / calls as f64 - 1.0).abs() < 0.1, "threads that make {calls} calls stand for each other: {mean}");
         }
     }
 
@@ -602,12 +630,12 @@ mod tests {
         let ended = counted.end_window(at(50), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
         assert_eq!(ended, EndedWindow { told: 0, next: Wake::After(first - 50) }, "no burst yet");
         assert_eq!(counted.end_burst(at(58), 8, &mut common).weight, 1000.0 / 8.0, "as it was placed");
-        let ended = counted.end_window(at(1012), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
+        let ended = counted.end_window(at(1072), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random);
         assert_eq!(ended.told, 1012, "twelve are left, and belong to it");
         let Wake::After(next) = ended.next else { panic!("bursts come after calls") };
         assert!((1..=100).contains(&next), "the next one comes as soon as in any other window: {next}");
-        assert_eq!(counted.end_burst(at(1020), 8, &mut common).weight, 100.0 / 8.0);
-        assert_eq!(counted.end_window(at(1030), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random).told, 18);
+        assert_eq!(counted.end_burst(at(1080), 8, &mut common).weight, 100.0 / 8.0);
+        assert_eq!(counted.end_window(at(1090), 100 * tuning::WINDOW_BURSTS, true, 8, &mut common.random).told, 18);
     }
 
     #[test]

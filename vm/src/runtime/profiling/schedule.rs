@@ -146,7 +146,7 @@ impl Schedule {
         self.lasts = planned - Duration::from_nanos(self.late as u64).min(planned / 2);
         // A timer that is late makes up for half of it.
         let lasts = self.profiler.rate().cycles(planned / 2);
-        self.windows().set_length(self.length());
+        self.windows().set_usual(self.length(), self.pace);
         self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts, times });
         self.windows().set_open(true);
     }

@@ -63,8 +63,8 @@ pub struct ThreadProfiler {
     paused: Option<Paused>,
     /// The last one that has ended, whose samples are still in the packet while there is none.
     last_window: Option<EndedWindow>,
-    /// Calls in a usual brief window, going by the last one.
-    expected: u64,
+    /// Calls in a usual brief window, going by the last one, if there was one.
+    expected: Option<u64>,
     /// Calls of windows before it for which no sample stands: the next one will.
     left: f64,
     /// Cycles of the processor's time that were spent here, what is due to other programs left out, and in collections.
@@ -176,7 +176,7 @@ impl ThreadProfiler {
             window: None,
             paused: None,
             last_window: None,
-            expected: u64::MAX,
+            expected: None,
             left: 0.0,
             taken: 0,
             clock: ThreadClock::current(),

@@ -32,6 +32,8 @@ pub struct Windows {
     times: AtomicU32,
     /// See [`Windows::length`].
     length: AtomicU64,
+    /// See [`Windows::calls`].
+    calls: AtomicU64,
     /// See [`Windows::rested`].
     rested: AtomicU64,
     /// [`Dcg::doubt`](profiler::structures::dcg::Dcg::doubt) of the profile so far: bits of a [`f64`].
@@ -56,6 +58,7 @@ impl Windows {
             lasts: AtomicU64::new(0),
             times: AtomicU32::new(0),
             length: AtomicU64::new(tuning::WINDOW_LENGTH),
+            calls: AtomicU64::new(u64::MAX),
             rested: AtomicU64::new(0),
             doubt: AtomicU64::new(f64::INFINITY.to_bits()),
             novelty: AtomicU64::new(0f64.to_bits()),
@@ -126,8 +129,15 @@ impl Windows {
         self.length.load(Relaxed)
     }
 
-    pub(super) fn set_length(&self, nanos: u64) {
-        self.length.store(nanos, Relaxed);
+    /// Calls that a thread makes in such a window, by the pace of others.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Relaxed)
+    }
+
+    /// Nanoseconds, and calls a second.
+    pub(super) fn set_usual(&self, length: u64, pace: f64) {
+        self.length.store(length, Relaxed);
+        self.calls.store((pace * length as f64 / 1e9) as u64, Relaxed);
     }
 
     /// In all rests that are over, in cycles of the profiler's clock: times in which there was to be no window, for which none stands.

@@ -138,6 +138,7 @@ impl ThreadProfiler {
         }
         let Some(windows) = self.profiler.windows() else { return };
         let (at, gap, burst) = (self.profiler.cycles(), windows.gap(), windows.burst().min(tuning::WINDOW_LONGEST));
+        let expected = self.expected.unwrap_or(windows.calls());
         let window = match self.paused.take() {
             Some(paused) => self.go_on(paused, now),
             None => {
@@ -155,7 +156,7 @@ impl ThreadProfiler {
         cells.set_left(self.armed);
         let calls = self.calls(cells);
         if !gap.is_none() {
-            let next = self.sampler.begin_brief_window(self.at(calls), self.expected);
+            let next = self.sampler.begin_brief_window(self.at(calls), expected);
             self.wait(next, calls);
         }
         self.arm(calls, cells);
@@ -193,10 +194,15 @@ impl ThreadProfiler {
         self.counters.calls += (last.calls * more) as u64;
         self.counters.time_told += nanos;
         self.counters.calls_corrected += (last.calls * last.correction * more) as u64;
-        if self.left > 0.0 && self.packet.share_out(last.samples, self.packet.told(last.samples) + self.left) {
+        self.share_left(last.samples);
+        self.left += last.left * (1.0 + more);
+    }
+
+    /// Samples of the packet from this one on, if there are any, stand for what others have left, too.
+    fn share_left(&mut self, from: usize) {
+        if self.left > 0.0 && self.packet.share_out(from, self.packet.told(from) + self.left) {
             self.left = 0.0;
         }
-        self.left += last.left * (1.0 + more);
     }
 
     /// The window ends with this cycle of the thread's own time, or goes on in the next one.
@@ -249,8 +255,9 @@ impl ThreadProfiler {
         window.counted += counted;
         let stands_for = windows::share(self.before(window).nanos, window.counted);
         // Bursts would be so far apart behind a window that was late, or longer, that the next one might have none.
-        self.expected = counted.calls_in(windows.length());
-        let like_this = if windows.gap().is_none() { counted.calls } else { self.expected };
+        let usual = counted.calls_in(windows.length());
+        self.expected = Some(usual);
+        let like_this = if windows.gap().is_none() { counted.calls } else { usual };
         let ended = self.sampler.end_window(self.at(calls), like_this, stands_for, windows.burst());
         self.wait(ended.next, calls);
         window.told += ended.told;
@@ -332,6 +339,8 @@ impl ThreadProfiler {
         if let Some(last) = self.last_window {
             self.extend(last, self.since(last.end, now));
         }
+        // There are no later samples.
+        self.share_left(0);
         // How much the thread has run, beside what windows have told of it.
         let has_rests = self.profiler.options().rest.is_some();
         self.counters.time_ran += if has_rests { self.counters.time_told } else { self.nanos(self.born, now) };
@@ -461,12 +470,12 @@ mod tests {
     }
 
     /// A thread that begins where windows are brief and there is none.
-    fn between_windows() -> (ThreadProfiler, ThreadContext) {
+    fn between_windows(thread: u32) -> (ThreadProfiler, ThreadContext) {
         let profiler = Arc::new(Profiler::new(ProfileOptions::windowed(), Program::default()).expect("the presets are in range"));
         let windows = profiler.windows().expect("there are windows");
         windows.set_gap(Gap { cycles: 1, opened: 0, lasts: 1, times: 1 });
         windows.set_open(false);
-        let mut profile = profiler.thread(ThreadId::from_u32(0));
+        let mut profile = profiler.thread(ThreadId::from_u32(thread));
         let mut ctx = ThreadContext::new(std::ptr::null_mut());
         // SAFETY: the context is of nobody else; no code runs.
         unsafe { profile.start(&raw mut ctx) };
@@ -490,7 +499,7 @@ mod tests {
     /// A thread that calls three times as fast once it has run for a while.
     #[test]
     fn a_longer_window_tells_what_its_first_part_lost() {
-        let (mut profile, mut ctx) = between_windows();
+        let (mut profile, mut ctx) = between_windows(0);
         let profiler = profile.profiler.clone();
         let windows = profiler.windows().expect("there are windows");
         windows.set_gap(Gap { times: 4, ..windows.gap() });
@@ -519,7 +528,7 @@ mod tests {
     /// A thread that is blocked in some windows: those go together with the next.
     #[test]
     fn a_window_in_which_a_thread_was_blocked_stands_for_nothing_alone() {
-        let (mut profile, mut ctx) = between_windows();
+        let (mut profile, mut ctx) = between_windows(0);
         let mut ended = Vec::new();
         for (is_blocked, calls) in [(false, 10), (true, 0), (true, 0), (false, 1000), (false, 10), (true, 0)] {
             pass_window(&mut profile, &mut ctx, is_blocked, calls);
@@ -539,7 +548,7 @@ mod tests {
     /// None of the calls was recorded: samples of later windows are to stand for all.
     #[test]
     fn what_parts_of_a_window_have_counted_is_told_together() {
-        let (mut profile, mut ctx) = between_windows();
+        let (mut profile, mut ctx) = between_windows(0);
         // The first burst of a thread, which stands for the calls among which it was placed.
         profile.sampler.end_burst(Moment::default(), 1);
         for (is_blocked, calls) in [(false, 100_000), (true, 100), (false, 100)] {
@@ -548,6 +557,38 @@ mod tests {
         let last = profile.last_window.expect("it has ended");
         assert_eq!((profile.counters.windows, profile.counters.calls_counted), (2, 100_200));
         assert!(last.calls > 200.0 && (last.left / last.calls - 1.0).abs() < 1e-9, "{} of {} calls", last.left, last.calls);
+    }
+
+    /// The last window of a thread has no sample.
+    #[test]
+    fn what_a_thread_leaves_at_its_end_is_told_by_samples_before() {
+        let (mut profile, mut ctx) = between_windows(0);
+        profile.sampler.end_burst(Moment::default(), 1);
+        for is_sampled in [true, false] {
+            pass_window(&mut profile, &mut ctx, false, 100);
+            if is_sampled {
+                profile.packet.seal(Kind::Top, profile.last_window.expect("it has ended").calls, 0);
+                profile.last_window.as_mut().expect("it has ended").left = 0.0;
+            }
+        }
+        profile.finish_window(&Cells(&raw mut ctx));
+        let (told, calls) = (profile.packet.told(0), profile.counters.calls as f64);
+        assert!(calls > 390.0 && (told / calls - 1.0).abs() < 0.01, "{told} of {calls}");
+    }
+
+    #[test]
+    fn the_first_burst_of_a_thread_comes_as_soon_as_those_of_others() {
+        const CALLS: u64 = 300;
+        for thread in 0..20 {
+            let (mut profile, mut ctx) = between_windows(thread);
+            let profiler = profile.profiler.clone();
+            let windows = profiler.windows().expect("there are windows");
+            windows.set_usual(1_000, CALLS as f64 * 1e6);
+            windows.set_open(true);
+            // SAFETY: the context is of nobody else; no code runs.
+            unsafe { profile.tick(&raw mut ctx, 1) };
+            assert!((0..CALLS as i64).contains(&ctx.calls_left), "{} calls until then", ctx.calls_left);
+        }
     }
 
     /// Another thread finishes its profile. (All its calls are counted, so the window goes on.)
