@@ -91,10 +91,10 @@ pub struct Ended {
 }
 
 /// What a window leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EndedWindow {
     /// Calls for which its samples stand together: those that were counted, but for a thread's first burst, which stands for those among which it was placed. If there is no sample, a later window's.
-    pub told: u64,
+    pub told: f64,
     /// What to wait for now.
     pub next: Wake,
 }
@@ -252,7 +252,7 @@ impl Sampler {
         self.counted_share = 1.0 / stands_for;
         match &mut self.machine {
             Machine::Counted(counted) => counted.end_window(at, calls, stands_for > 1.0, burst, &mut self.common.random),
-            _ => EndedWindow { told: calls, next: Wake::Tick },
+            _ => EndedWindow { told: calls as f64, next: Wake::Tick },
         }
     }
 

@@ -267,6 +267,51 @@ fn calls_that_are_counted_in_windows_are_estimated_as_they_are() {
     assert!([80, 320].into_iter().any(is_near), "the calls of dense times or of sparse ones are off by more than half");
 }
 
+/// Threads that make a hundred calls, of which few meet a burst: those stand for the others, with their first calls and their last ones, too.
+const SHORT_THREADS: &str = "
+fun step(x: Int): Int {
+    var y = x
+    for i in 0..<300 { y = y * 3 % 1001 }
+    return y
+}
+fun first(x: Int): Int { return step(x) }
+fun last(x: Int): Int { return step(x) }
+
+fun work(): Int {
+    var sum = first(1)
+    for i in 0..<100 { sum += step(i) }
+    return last(sum)
+}
+
+fun main() {
+    var sum = 0
+    for i in 0..<1500 {
+        let workers = tabulate(4, i => spawn(() => work()))
+        for worker in workers { sum += worker.join() }
+    }
+    println(sum)
+}
+";
+
+#[test]
+fn first_and_last_calls_of_short_threads_are_told_as_often_as_they_are_made() {
+    let folder = Folder::new("short");
+    let source = folder.write("program.lang", SHORT_THREADS);
+    let found = profile(&folder, &source, &["--tier", "baseline", "--profile", "adaptive"], 0);
+    let program = found.program();
+    for name in ["work", "first", "last"] {
+        let calls: f64 = found
+            .dcg()
+            .iter()
+            .filter(|counted| *program.functions[program.callee(counted.edge)].name == *name)
+            .map(|counted| counted.weight)
+            .sum();
+        let told = calls / 6000.0;
+        // A hundred of each are recorded, or somewhat fewer where a busy machine makes windows brief.
+        assert!((0.4..2.0).contains(&told), "{name}: {told}");
+    }
+}
+
 /// A thread that wakes in a window may find the lock taken, and sleep again: several windows go together then, and their samples stand for all that was counted in them.
 #[test]
 fn samples_of_threads_that_wait_for_a_lock_stand_for_all_of_their_calls() {

@@ -144,8 +144,8 @@ impl Schedule {
         let times = if !self.is_beside() && self.random.below(tuning::WINDOW_LONGER_OF) == 0 { tuning::WINDOW_LONGER } else { 1 };
         let planned = self.about(u64::from(times) * self.length());
         self.lasts = planned - Duration::from_nanos(self.late as u64).min(planned / 2);
-        // A timer that is late makes up for half of it.
-        let lasts = self.profiler.rate().cycles(planned / 2);
+        // A timer that is late makes up for half of what it is to wait.
+        let lasts = self.profiler.rate().cycles(self.lasts / 2);
         self.windows().set_usual(self.length(), self.pace);
         self.windows().set_gap(Gap { cycles: now.saturating_sub(self.closed), opened: now, lasts, times });
         self.windows().set_open(true);
@@ -187,8 +187,6 @@ impl Ticks for Schedule {
         if self.is_beside() || self.is_excessive() {
             return self.lasts;
         }
-        // All calls are counted: threads that begin from now on stand for themselves.
-        self.windows().set_gap(Gap::default());
         self.about(self.turn())
     }
 
@@ -213,6 +211,9 @@ impl Ticks for Schedule {
         } else if is_resting || self.is_beside() || self.is_excessive() {
             self.engine.complete_twins();
             self.close(self.profiler.cycles());
+        } else {
+            // All calls are counted, and go on to be: threads that begin from now on stand for themselves. Not before: those that are yet to notice this window stand for the time before it.
+            self.windows().set_gap(Gap::default());
         }
         Tick { sampled: Some(self.profiler.cycles()), is_pace: false }
     }
@@ -333,6 +334,8 @@ mod tests {
         schedule.open(schedule.closed + 1_000_000);
         assert!(!schedule.windows().gap().is_none());
         schedule.interval();
+        assert!(!schedule.windows().gap().is_none(), "threads are yet to notice the window");
+        schedule.before();
         assert!(schedule.windows().gap().is_none());
         schedule.windows().tell_pace(Counted { length: 1_000_000, calls: 1_000_000, ..Counted::default() });
         schedule.open(schedule.closed + 1_000_000);

@@ -242,7 +242,9 @@ impl ThreadProfiler {
         }
         self.raise_virtual_tick(calls);
         if self.tick.is_some() || self.due.is_some_and(|due| calls >= due) {
-            self.poll(calls, cells);
+            // Where a window begins no call is visited, so a burst that was to begin there does with the first one.
+            let at_next = self.due == Some(calls - 1);
+            self.poll(calls - u64::from(at_next), at_next, cells);
         }
         self.arm(calls, cells);
     }
@@ -264,7 +266,7 @@ impl ThreadProfiler {
         let began = self.begins();
         let calls = self.calls(&cells);
         if self.sampler.place() == Place::Any {
-            self.poll(calls, &cells);
+            self.poll(calls, false, &cells);
         }
         self.arm(calls, &cells);
         self.spend(began);
@@ -374,7 +376,8 @@ impl ThreadProfiler {
         }
     }
 
-    fn poll(&mut self, calls: u64, cells: &Cells) {
+    /// As in [`ThreadProfiler::follow`].
+    fn poll(&mut self, calls: u64, at_next: bool, cells: &Cells) {
         let counted = || self.retired.as_ref().and_then(RetiredCalls::read).unwrap_or(calls);
         let tick = self.tick.take().map(|raised| Tick { raised, counted: counted() });
         let at = self.at(calls);
@@ -396,7 +399,7 @@ impl ThreadProfiler {
         if signed > 0 && !matches!(action, Action::Burst(_)) {
             self.walked(calls, signed);
         }
-        self.follow(action, calls, false, cells);
+        self.follow(action, calls, at_next, cells);
     }
 
     /// Does what the sampler says, after so many calls. `at_next`: the thread has made one more since.

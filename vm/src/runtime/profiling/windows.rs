@@ -227,7 +227,7 @@ pub struct Before {
 }
 
 impl First {
-    /// Of a window of so many nanoseconds of the thread's time, which it left at this cycle.
+    /// Of a window of so many nanoseconds of the thread's time, in which it ran until this cycle.
     ///
     /// Of threads that live for a shorter time than the gap, the part that meets the window stands for all, by how much of the window it meets; one that lives for longer would have been seen in any case, and stands for
     /// itself. So it is the longer of the thread's life, of which the rest is yet to come, and of the gap.

@@ -26,7 +26,7 @@ pub(super) struct Window {
     samples: usize,
     /// Of its parts that are over; and calls for which their samples stand, before they stand for others.
     counted: Counted,
-    told: u64,
+    told: f64,
     part: Part,
 }
 
@@ -145,7 +145,7 @@ impl ThreadProfiler {
                 let seen = self.share_gap(now).map(Seen::Window);
                 self.hand_over_full();
                 let before = seen.unwrap_or_else(|| Seen::Nothing(First { gap, at, ran: self.nanos(self.born, now) }));
-                Window { before, samples: self.packet.len(), counted: Counted::default(), told: 0, part: Part::default() }
+                Window { before, samples: self.packet.len(), counted: Counted::default(), told: 0.0, part: Part::default() }
             }
         };
         if matches!(window.before, Seen::Window(_)) {
@@ -291,7 +291,11 @@ impl ThreadProfiler {
     fn before(&self, window: &Window) -> Before {
         match window.before {
             Seen::Window(nanos) => Before { nanos, ahead: 0 },
-            Seen::Nothing(first) => first.before(window.counted.length, self.profiler.cycles()),
+            // As if it had run without a break since it noticed the window: by the time that passes, one that was blocked until long after the window would hardly have been in it.
+            Seen::Nothing(first) => {
+                let length = window.counted.length;
+                first.before(length, first.at + self.profiler.rate().cycles(Duration::from_nanos(length)))
+            }
         }
     }
 
@@ -303,7 +307,7 @@ impl ThreadProfiler {
             // Without such windows a program that calls in some of its phases alone would look as if it always did. The compiler asks for shares, which that does not change.
             self.packet.seal(Kind::Nothing, 0.0, WINDOW_TICKS + self.counters.windows);
         }
-        let left = if self.packet.share_out(window.samples, window.told as f64) { 0.0 } else { window.told as f64 * stands_for };
+        let left = if self.packet.share_out(window.samples, window.told) { 0.0 } else { window.told * stands_for };
         self.packet.scale(window.samples, stands_for, nanos);
         self.window = None;
         self.counters.windows += 1;
@@ -523,6 +527,26 @@ mod tests {
         // Two thirds of a millisecond.
         let told = windows.warmup().nanos();
         assert!((5e5..9e5).contains(&told), "{told} ns");
+    }
+
+    /// Two of its milliseconds lie in the first ten of the window, which stand for a second.
+    #[test]
+    fn a_thread_that_is_blocked_in_its_first_window_stands_for_others_by_what_it_ran() {
+        let (mut profile, mut ctx) = between_windows(0);
+        let profiler = profile.profiler.clone();
+        let windows = profiler.windows().expect("there are windows");
+        let milliseconds = |time| profiler.rate().cycles(Duration::from_millis(time));
+        windows.set_gap(Gap { cycles: milliseconds(1_000), opened: profiler.cycles(), lasts: milliseconds(10), times: 1 });
+        windows.set_open(true);
+        // SAFETY: the context is of nobody else; no code runs.
+        unsafe { profile.tick(&raw mut ctx, 1) };
+        work(2);
+        std::thread::sleep(Duration::from_millis(40));
+        windows.set_open(false);
+        // SAFETY: as above.
+        unsafe { profile.tick(&raw mut ctx, 1) };
+        let told = profile.counters.time_told;
+        assert!((150_000_000..300_000_000).contains(&told), "{told} ns");
     }
 
     /// A thread that is blocked in some windows: those go together with the next.
