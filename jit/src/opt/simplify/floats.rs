@@ -39,6 +39,8 @@ impl Simplifier<'_> {
             FSub if is_zero(false) => value(a),
             FMul | FDiv if c == ONE => value(a),
             FMul | FDiv if c == -ONE => op(Op::Unary(UnaryOp::FNeg, a)),
+            // A sum is there sooner than a product on many processors.
+            FMul if c == 2.0 => op(Op::Binary(FAdd, a, a)),
             FDiv => {
                 let reciprocal = self.emit(Op::FConst(exact_reciprocal(c)?.to_bits()));
                 op(Op::Binary(FMul, a, reciprocal))
