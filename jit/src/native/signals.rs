@@ -180,17 +180,16 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
 }
 
 /// The current thread's signal stack, if we made it.
-struct SignalStack {
-    memory: *mut libc::c_void,
-    previous: libc::stack_t,
-}
+struct SignalStack(*mut libc::c_void);
 
 impl Drop for SignalStack {
     fn drop(&mut self) {
+        // The one before, which was Rust's, is gone by now.
+        let none = libc::stack_t { ss_sp: null_mut(), ss_flags: libc::SS_DISABLE, ss_size: SIGNAL_STACK };
         // SAFETY: the thread's own signal stack; nothing runs on it now.
         unsafe {
-            libc::sigaltstack(&self.previous, null_mut());
-            libc::munmap(self.memory, SIGNAL_STACK);
+            libc::sigaltstack(&none, null_mut());
+            libc::munmap(self.0, SIGNAL_STACK);
         }
     }
 }
@@ -212,7 +211,7 @@ impl SignalStack {
             }
             let stack = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: SIGNAL_STACK };
             libc::sigaltstack(&stack, null_mut());
-            Some(SignalStack { memory, previous })
+            Some(SignalStack(memory))
         }
     }
 }

@@ -215,7 +215,7 @@ impl<'a, 'b> Round<'a, 'b> {
     fn takes_texts(&self, func: &Function, op: &Op) -> bool {
         let shapes = self.shapes(func);
         let mut all = true;
-        op.for_each_arg(|v| all &= func.values[v] != Ty::Ref || shapes.has(v, Shape::Elems(ElemKind::Byte)));
+        op.for_each_arg(|v| all &= func.values[v] != Ty::Ref || shapes.has(v, Shape::Text));
         all
     }
 

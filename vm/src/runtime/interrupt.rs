@@ -62,8 +62,10 @@ fn within(time: Duration, write: impl FnOnce() + Send + 'static) {
         write();
         _ = done.send(());
     };
-    if std::thread::Builder::new().name("interrupted".into()).spawn(work).is_ok() {
+    if let Ok(thread) = std::thread::Builder::new().name("interrupted".into()).spawn(work) {
         _ = told.recv_timeout(time);
+        // It may be stuck, so it is not joined; dropping it would detach it, see `OsThreads`.
+        std::mem::forget(thread);
     }
 }
 

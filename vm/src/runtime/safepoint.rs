@@ -277,6 +277,8 @@ impl World {
         let begin = Instant::now();
         let (mut state, waited) = self.wait_while_stopped(thread, self.lock());
         if waited {
+            drop(state);
+            thread.resumed();
             return None;
         }
         state.stop = true;

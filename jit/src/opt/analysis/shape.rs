@@ -20,6 +20,8 @@ pub enum Shape {
     Elems(ElemKind),
     /// Of any array.
     Length,
+    /// Of a text: other arrays have bytes, too, but need not be UTF-8.
+    Text,
 }
 
 impl Shape {
@@ -104,6 +106,7 @@ impl Shapes<'_> {
             (Shape::Field(field), _) => self.module.is_subclass(class, self.module.fields[field].class),
             (Shape::Elems(kind), ClassKind::Array(own)) => kind == own,
             (Shape::Length, ClassKind::Array(_)) => true,
+            (Shape::Text, _) => self.module.known.is_some_and(|known| known.str == class),
             _ => false,
         }
     }

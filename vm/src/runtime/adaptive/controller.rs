@@ -116,7 +116,12 @@ impl Controller {
 
     /// It has failed, which is a bug.
     pub fn has_failed(self) -> bool {
-        self.thread.is_finished() && self.thread.join().is_err()
+        if self.thread.is_finished() {
+            return self.thread.join().is_err();
+        }
+        // Dropping one that still runs would detach it; see `OsThreads`.
+        std::mem::forget(self.thread);
+        false
     }
 }
 
