@@ -52,7 +52,7 @@ pub struct Tick {
 pub enum Wake {
     /// Only the next tick.
     Tick,
-    /// The so-manieth call from here (at least 1, which is the next), or a tick before it.
+    /// The so-manieth call from here, or a tick before it. 1 is the next one; with 0 a burst is to begin before that, which is its first call then.
     After(u64),
 }
 
@@ -93,7 +93,7 @@ pub struct Ended {
 /// What a window leaves.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EndedWindow {
-    /// Calls for which its samples stand together: those that were counted, but for a thread's first burst, which stands for those among which it was placed. If there is no sample, a later window's.
+    /// Calls for which its samples stand together: those that were counted, but where a thread has made few: then it is what bursts stand for, which are to tell of threads without any, too. If there is no sample, a later window's.
     pub told: f64,
     /// What to wait for now.
     pub next: Wake,

@@ -1,13 +1,13 @@
 //! Our own sampler: short bursts at random calls, each worth exactly the calls that it stands for.
 //!
-//! Without windows the weight of a burst's calls is the exact number of calls since the last burst by the calls in this one (a Horvitz-Thompson estimate).
+//! Without windows the weight of a burst's calls is the exact number of calls since the last burst by the calls in this one; among a thread's first calls, and of a burst that was cut off, the mean number from burst to burst (Horvitz-Thompson estimates).
 //! - [`Counted`]: bursts come every so many calls, at random; time plays no part, so neither density nor latency can bias it.
 //! - [`Timed`]: each tick asks for a burst after a random number of calls, up to those of the interval before it.
 //!
 //! One file, since both are one estimator with two ways to say when; half of it is tests.
 //!
 //! In: ticks, exact call counts, random numbers. Out: bursts (single samples, where a burst is one call) and their weights.
-//! Invariant: without windows, weights times recorded calls add up to the calls made but for those at the end of a thread, after its last burst's interval. In windows a weight says what a call counts for beside the window's other ones, by how likely
+//! Invariant: without windows, weights times recorded calls add up to the calls made but for those at a thread's beginning, which are told right in the mean of many threads, and at its end, after its last burst's interval. In windows a weight says what a call counts for beside the window's other ones, by how likely
 //! it was to be recorded, and what all of them stand for together is told when the window ends: what lies between a burst and the window's beginning depends on where that is, and a program that does the same whenever a window begins would show it.
 
 use super::random::Random;
@@ -40,23 +40,27 @@ struct Told {
     from: u64,
     /// Among so many from there on the thread's first burst was placed, if it was.
     first: u64,
+    /// Up to this call a thread has made so few that of many threads those that met a burst are to stand for the others, and each call for one in the mean. If the number of calls of each were told as it is, calls would weigh more where they are
+    /// recorded alone.
+    enough: u64,
     /// How many they are, so far.
     calls: f64,
 }
 
 impl Told {
-    /// So few calls that of many threads those that met a burst are to stand for the others, and each call for one in the mean. If the number of calls of each were told as it is, calls would weigh more where they are recorded alone.
     fn are_few(&self, calls: u64) -> bool {
-        calls < self.enough()
-    }
-
-    fn enough(&self) -> u64 {
-        self.from + 3 * self.first
+        calls < self.enough
     }
 
     /// The thread has made so many calls by now, of which those that were recorded stand for so many.
     fn until(&self, calls: u64, recorded: f64) -> f64 {
-        if self.are_few(calls) { recorded } else { (calls - self.from) as f64 }
+        let told = if self.are_few(calls) { recorded } else { (calls - self.from) as f64 };
+        told.max(self.calls)
+    }
+
+    /// The thread has made so many calls, and its next burst is far away: calls are told as they are behind those for which the last one stands.
+    fn end_with(&mut self, calls: u64) {
+        self.enough = self.from + (calls - self.from).next_multiple_of(self.first);
     }
 }
 
@@ -73,8 +77,9 @@ pub(super) struct Counted {
     due: u64,
     /// From burst to burst when that one was placed, in the mean.
     spacing: u64,
-    /// Calls of the next burst, if that had begun before the window.
+    /// Calls of the next burst, if that had begun before the window; of the present one.
     cut: Option<u32>,
+    length: u32,
     /// The call at which the last burst ended.
     ended: u64,
     /// For how many calls those stand that were recorded, once there was a burst.
@@ -97,6 +102,7 @@ impl Counted {
             due: 0,
             spacing: mean,
             cut: None,
+            length: burst,
             ended: 0,
             recorded: None,
             rest: Rest::Lost,
@@ -126,7 +132,8 @@ impl Counted {
         }
         common.tick += 1;
         if self.burst > 1 {
-            return begin(self.cut.take().unwrap_or(self.burst));
+            self.length = self.cut.take().unwrap_or(self.burst);
+            return begin(self.length);
         }
         match self.end(at, 1, &mut common.random) {
             Ended { weight, next: Action::Wait(next) } => Action::Top { weight, next },
@@ -141,29 +148,38 @@ impl Counted {
     /// A burst is over in which so many calls were recorded, or a sample of one.
     fn end(&mut self, at: Moment, calls: u64, random: &mut Random) -> Ended {
         let of_whole = share(self.spacing, u64::from(self.burst));
-        let since = at.calls.saturating_sub(self.ended);
-        let recorded = self.recorded.unwrap_or(0.0) + of_whole * calls as f64;
-        // One that saw nothing leaves its calls to the next.
-        if calls == 0 {
-            return Ended { weight: 0.0, next: self.wait_for_next(at, random) };
-        }
-        self.ended = at.calls;
-        self.recorded = Some(recorded);
+        let is_whole = calls >= u64::from(self.length);
         let are_few = self.told.are_few(at.calls);
-        let weight = match self.rest {
-            Rest::Lost if !are_few => share(since, calls),
-            _ => of_whole,
-        };
-        let next = match are_few && self.price <= self.spacing {
-            true => self.wait_for_nth(at, random),
+        let mut weight = 0.0;
+        // One that saw nothing leaves its calls to the next.
+        if calls > 0 {
+            let since = at.calls.saturating_sub(std::mem::replace(&mut self.ended, at.calls));
+            *self.recorded.get_or_insert(0.0) += of_whole * calls as f64;
+            weight = match self.rest {
+                Rest::Lost if is_whole && !are_few => share(since, calls),
+                _ => of_whole,
+            };
+        }
+        let next = match are_few {
+            true if is_whole => self.wait_for_nth(at, random),
+            true => self.go_on(at, calls),
             false => self.wait_for_next(at, random),
         };
         Ended { weight, next }
     }
 
+    /// What is left of a burst that a window cut off is recorded in the next one.
+    fn go_on(&mut self, at: Moment, calls: u64) -> Action {
+        self.cut = Some(self.length - calls as u32);
+        self.wait(at, 0)
+    }
+
     /// With the first one anywhere, each call is as likely to be recorded as any other where bursts are always as far apart, and where they begin to come at random as if they always had.
     fn wait_for_nth(&mut self, at: Moment, random: &mut Random) -> Action {
-        let (skip, left) = (self.skipped(), self.told.enough() - at.calls);
+        if self.price > self.spacing {
+            self.told.end_with(at.calls);
+        }
+        let (skip, left) = (self.skipped(), self.told.enough - at.calls);
         if skip < left {
             return self.wait(at, skip);
         }
@@ -198,8 +214,10 @@ impl Counted {
         let mut calls = 0.0;
         if let Some(recorded) = self.recorded {
             calls = self.told.until(at.calls, recorded);
-            self.cut = None;
-            self.come_closer(at, random);
+            if !self.told.are_few(at.calls) {
+                self.cut = None;
+                self.come_closer(at, random);
+            }
         }
         EndedWindow { told: calls - std::mem::replace(&mut self.told.calls, calls), next: self.wake(at) }
     }
@@ -219,7 +237,7 @@ impl Counted {
         match self.recorded {
             Some(_) => {
                 self.place(at, random);
-                self.told = Told { from: at.calls, first: 0, calls: 0.0 };
+                self.told = Told { from: at.calls, ..Told::default() };
             }
             None => self.place_first(at, random),
         }
@@ -238,7 +256,7 @@ impl Counted {
     /// Any of the next calls, as many as there are from burst to burst, is as likely to be in the first one as any other.
     fn place_first(&mut self, at: Moment, random: &mut Random) {
         self.spacing = self.mean.max(self.price);
-        self.told = Told { from: at.calls, first: self.spacing, calls: 0.0 };
+        self.told = Told { from: at.calls, first: self.spacing, enough: at.calls + 3 * self.spacing, calls: 0.0 };
         let position = random.below(self.spacing);
         self.place_at(at, position, position.saturating_sub(self.length()));
     }
@@ -283,7 +301,7 @@ impl Counted {
         self.wait(at, skip)
     }
 
-    /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop.
+    /// From the end of a burst to the start of the next: half of the mean up to one and a half, so that bursts keep no step with any loop, but for a thread's first ones.
     fn skip(&self, random: &mut Random) -> u64 {
         let least = self.skipped().div_ceil(2);
         (least + random.below(self.most_skipped() - least + 1)).max(1)
@@ -669,41 +687,60 @@ mod tests {
         }
     }
 
-    /// What bursts and windows of 700 calls tell of a thread that makes so many.
-    fn told_in_windows(calls: u64, seed: u64) -> f64 {
+    /// What bursts and windows of so many calls tell of a thread that makes so many.
+    fn told_in_windows(burst: u32, length: u64, calls: u64, seed: u64) -> f64 {
         let mut common = Common::new(Random::new(seed));
-        let mut counted = Counted::new(1000, 8);
+        let mut counted = Counted::new(1000, burst);
         counted.use_windows();
         let (mut told, mut window) = (0.0, 0);
-        let mut next = match counted.start(at(0), &mut common) {
-            Action::Burst(_) => 0,
-            other => waited(other),
-        };
+        let mut next = waited(counted.start(at(0), &mut common));
         while next < calls {
-            let end = calls.min(window + 700);
+            let end = calls.min(window + length);
             if next >= end {
-                let ended = counted.end_window(at(end), end - window, false, 8, &mut common.random);
+                let ended = counted.end_window(at(end), end - window, false, burst, &mut common.random);
                 (told, window) = (told + ended.told, end);
                 let Wake::After(wait) = ended.next else { panic!("bursts come after calls") };
                 next = end + wait;
                 continue;
             }
-            let recorded = 8.min(end - next);
+            let Action::Burst(Span::Calls(span)) = counted.poll(at(next), &mut common) else { panic!("{next} is due") };
+            let recorded = span.min(end - next);
             let ended = counted.end_burst(at(next + recorded), recorded, &mut common);
             next += recorded + waited(ended.next);
         }
-        told + counted.end_window(at(calls), calls - window, false, 8, &mut common.random).told
+        told + counted.end_window(at(calls), calls - window, false, burst, &mut common.random).told
     }
 
     #[test]
     fn in_windows_all_calls_are_told_of_once() {
-        for calls in [3_000, 3_001, 20_000] {
-            let other = (0..300).map(|seed| told_in_windows(calls, seed)).find(|told| (told - calls as f64).abs() > 1e-6);
-            assert_eq!(other, None, "{calls}");
+        // The second: a burst goes on from one window to the next ones.
+        for (burst, length) in [(8, 700), (64, 12)] {
+            let told = |calls, seed| told_in_windows(burst, length, calls, seed);
+            for calls in [3_000, 3_001, 20_000] {
+                let other = (0..300).map(|seed| told(calls, seed)).find(|told| (told - calls as f64).abs() > 1e-6);
+                assert_eq!(other, None, "{calls}");
+            }
+            for calls in [50, 400, 900, 1_100, 2_000] {
+                let mean = (0..40_000).map(|seed| told(calls, seed)).sum::<f64>() / 40_000.0;
+                assert!((mean / calls as f64 - 1.0).abs() < 0.15, "of threads that make {calls} some stand for the others: {mean}");
+            }
         }
-        for calls in [50, 400, 900, 1_100, 2_000] {
-            let mean = (0..40_000).map(|seed| told_in_windows(calls, seed)).sum::<f64>() / 40_000.0;
-            assert!((mean / calls as f64 - 1.0).abs() < 0.15, "of threads that make {calls} some stand for the others: {mean}");
+    }
+
+    /// Bursts are so far apart then that none would come for long.
+    #[test]
+    fn calls_of_a_thread_with_deep_stacks_are_told_as_they_are_from_its_first_burst_on() {
+        for seed in 0..100 {
+            let mut common = Common::new(Random::new(seed));
+            let mut counted = Counted::new(1000, 8);
+            counted.use_windows();
+            let first = waited(counted.start(at(0), &mut common));
+            let Action::Burst(Span::Calls(recorded)) = counted.poll(at(first), &mut common) else { panic!("it is due") };
+            counted.walked(20_000);
+            counted.end_burst(at(first + recorded), recorded, &mut common);
+            if recorded == 8 {
+                assert_eq!(counted.end_window(at(1001), 1001, false, 8, &mut common.random).told, 1001.0);
+            }
         }
     }
 

@@ -134,10 +134,11 @@ impl Windows {
         self.calls.load(Relaxed)
     }
 
-    /// Nanoseconds, and calls a second.
+    /// Nanoseconds, and calls a second; 0 where nobody has told of any.
     pub(super) fn set_usual(&self, length: u64, pace: f64) {
         self.length.store(length, Relaxed);
-        self.calls.store((pace * length as f64 / 1e9) as u64, Relaxed);
+        let calls = if pace > 0.0 { (pace * length as f64 / 1e9) as u64 } else { u64::MAX };
+        self.calls.store(calls, Relaxed);
     }
 
     /// In all rests that are over, in cycles of the profiler's clock: times in which there was to be no window, for which none stands.
@@ -182,7 +183,7 @@ impl Windows {
 /// The time before the present window in which no calls were counted, for threads that have seen no window before. In cycles of the profiler's clock.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Gap {
-    /// 0 where all calls are counted.
+    /// 0 where all calls are counted, and were before.
     pub cycles: u64,
     /// When the window began.
     pub opened: u64,
