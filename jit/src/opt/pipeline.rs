@@ -49,6 +49,8 @@ const LATE: &[Step] = &[
     MERGE,
     Once(Pass::Dce),
     Once(Pass::Licm),
+    // Lengths that leave a loop once the checks before them are gone.
+    Once(Pass::Ranges),
     Once(Pass::Unroll),
     MERGE,
     Once(Pass::Dce),
