@@ -33,6 +33,9 @@ enum Rest {
     Left,
 }
 
+/// Bursts after which a thread has made so many calls that they are told as they are.
+const FEW: u64 = 3;
+
 /// Calls of which windows have told.
 #[derive(Clone, Copy, Default, Debug)]
 struct Told {
@@ -77,9 +80,10 @@ pub(super) struct Counted {
     due: u64,
     /// From burst to burst when that one was placed, in the mean.
     spacing: u64,
-    /// Calls of the next burst, if that had begun before the window; of the present one.
+    /// Calls of the next burst, if that had begun before the window.
     cut: Option<u32>,
-    length: u32,
+    /// Calls of the present one, if nothing cuts it off.
+    whole: u32,
     /// The call at which the last burst ended.
     ended: u64,
     /// For how many calls those stand that were recorded, once there was a burst.
@@ -102,7 +106,7 @@ impl Counted {
             due: 0,
             spacing: mean,
             cut: None,
-            length: burst,
+            whole: burst,
             ended: 0,
             recorded: None,
             rest: Rest::Lost,
@@ -132,23 +136,19 @@ impl Counted {
         }
         common.tick += 1;
         if self.burst > 1 {
-            self.length = self.cut.take().unwrap_or(self.burst);
-            return begin(self.length);
+            self.whole = self.cut.take().unwrap_or(self.burst);
+            return begin(self.whole);
         }
-        match self.end(at, 1, &mut common.random) {
+        match self.end_burst(at, 1, common) {
             Ended { weight, next: Action::Wait(next) } => Action::Top { weight, next },
             Ended { next, .. } => next,
         }
     }
 
-    pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
-        self.end(at, calls, &mut common.random)
-    }
-
     /// A burst is over in which so many calls were recorded, or a sample of one.
-    fn end(&mut self, at: Moment, calls: u64, random: &mut Random) -> Ended {
+    pub(super) fn end_burst(&mut self, at: Moment, calls: u64, common: &mut Common) -> Ended {
         let of_whole = share(self.spacing, u64::from(self.burst));
-        let is_whole = calls >= u64::from(self.length);
+        let is_whole = calls >= u64::from(self.whole);
         let are_few = self.told.are_few(at.calls);
         let mut weight = 0.0;
         // One that saw nothing leaves its calls to the next.
@@ -161,16 +161,16 @@ impl Counted {
             };
         }
         let next = match are_few {
-            true if is_whole => self.wait_for_nth(at, random),
+            true if is_whole => self.wait_for_nth(at, &mut common.random),
             true => self.go_on(at, calls),
-            false => self.wait_for_next(at, random),
+            false => self.wait_for_next(at, &mut common.random),
         };
         Ended { weight, next }
     }
 
     /// What is left of a burst that a window cut off is recorded in the next one.
     fn go_on(&mut self, at: Moment, calls: u64) -> Action {
-        self.cut = Some(self.length - calls as u32);
+        self.cut = Some(self.whole - calls as u32);
         self.wait(at, 0)
     }
 
@@ -256,7 +256,7 @@ impl Counted {
     /// Any of the next calls, as many as there are from burst to burst, is as likely to be in the first one as any other.
     fn place_first(&mut self, at: Moment, random: &mut Random) {
         self.spacing = self.mean.max(self.price);
-        self.told = Told { from: at.calls, first: self.spacing, enough: at.calls + 3 * self.spacing, calls: 0.0 };
+        self.told = Told { from: at.calls, first: self.spacing, enough: at.calls + FEW * self.spacing, calls: 0.0 };
         let position = random.below(self.spacing);
         self.place_at(at, position, position.saturating_sub(self.length()));
     }
