@@ -15,7 +15,7 @@ use super::compile::Compiler;
 use super::exits::{ExitCells, Families};
 use super::frames::{self, FrameView};
 use super::osr::OsrCells;
-use super::region::CodeRegion;
+use super::region::{CodeRegion, can_reuse_code_memory};
 use super::signals::{self, Registration};
 use super::stubs::{self, Registers, Thunks};
 use super::tables::CodeTables;
@@ -406,7 +406,8 @@ impl Engine {
         profiling: Profiling,
         max_frame: u32,
     ) -> Result<VersionInfo, NativeError> {
-        self.region.allow_reuse();
+        // Here, not at a stop, where all threads would wait for it.
+        can_reuse_code_memory();
         self.build(&mut self.compiler(level), func, body, profiling, max_frame)
     }
 

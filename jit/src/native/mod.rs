@@ -32,4 +32,5 @@ pub use api::*;
 pub use engine::Engine;
 pub use exits::{Renewed, WantedExit};
 pub use frames::{FrameView, RawFrame, walk_raw};
+pub use region::can_reuse_code_memory;
 pub use tables::SiteKind;

@@ -87,8 +87,6 @@ pub struct CodeRegion {
     executable: Pages,
     size: usize,
     free: Mutex<Free>,
-    /// Whether the system can have all processors execute a serializing instruction, once somebody has asked for that; without it no memory is used twice.
-    is_reusable: OnceLock<bool>,
 }
 
 /// Which bytes are free, by offsets that are multiples of [`GRANULE`].
@@ -148,7 +146,7 @@ impl CodeRegion {
         let executable = Pages::map(size, libc::PROT_READ | libc::PROT_EXEC, libc::MAP_SHARED)?;
         let writable = executable.again(libc::PROT_READ | libc::PROT_WRITE)?;
         let free = Mutex::new(Free { extents: BTreeMap::from([(0, size)]), untouched: 0 });
-        Ok(CodeRegion { writable, executable, size, free, is_reusable: OnceLock::new() })
+        Ok(CodeRegion { writable, executable, size, free })
     }
 
     /// Address at which the region's first byte runs.
@@ -185,17 +183,12 @@ impl CodeRegion {
         Some(address)
     }
 
-    /// From now on memory can be used again. The first call may wait for all processors, some milliseconds: nothing for threads that others wait for.
-    pub fn allow_reuse(&self) {
-        self.is_reusable.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE));
-    }
-
-    /// Makes the memory of code free that [`CodeRegion::place`] put at an address. Unless reuse is allowed and the system can do it, it stays as it is.
+    /// Makes the memory of code free that [`CodeRegion::place`] put at an address. Unless it can be used again, it stays as it is.
     ///
     /// # Safety
     /// Nobody runs this code any more or looks at its bytes, and it is released once.
     pub unsafe fn release(&self, address: u64, len: usize) {
-        if self.is_reusable.get() != Some(&true) {
+        if !can_reuse_code_memory() {
             return;
         }
         let offset = (address - self.base()) as usize;
@@ -217,6 +210,14 @@ impl CodeRegion {
     }
 }
 
+/// Whether memory can be used again for other code: the system can have all processors that run threads of this process execute a serializing instruction. Without that no memory is used twice.
+///
+/// The first call tells the system that this will be asked for. While the process has one thread, that takes microseconds; later it waits for all processors, ten milliseconds and more.
+pub fn can_reuse_code_memory() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE))
+}
+
 /// Whether the system did it: a barrier for all processors that run threads of this process.
 fn membarrier(command: i32) -> bool {
     // SAFETY: takes no pointers.
@@ -231,7 +232,6 @@ mod tests {
     fn code_keeps_its_place_until_it_is_released() {
         const SIZE: usize = 1 << 16;
         let region = CodeRegion::new(SIZE).unwrap();
-        region.allow_reuse();
         let mut placed: Vec<(u64, Vec<u8>)> = Vec::new();
         let (mut full, mut state) = (0, 1u64);
         for round in 0..20_000u32 {
@@ -278,7 +278,6 @@ mod tests {
     #[test]
     fn released_code_does_not_run_on() {
         let region = CodeRegion::new(0).unwrap();
-        region.allow_reuse();
         let address = region.place(&[0xc3; 100], 1, 0, |_, _| {}).unwrap();
         // SAFETY: nobody runs it.
         unsafe { region.release(address, 100) };

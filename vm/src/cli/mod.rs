@@ -43,6 +43,9 @@ const COMPILER_STACK: usize = 256 << 20;
 /// Runs the process's command line.
 pub fn main() -> ExitCode {
     interrupt::ignore_file_limits();
+    // Once there are threads the first optimized function would wait for it, as long as a program needs that is done in no time.
+    #[cfg(feature = "native")]
+    jit::native::can_reuse_code_memory();
     let cli = Cli::parse();
     let worker = std::thread::Builder::new().name("main".into()).stack_size(COMPILER_STACK);
     match worker.spawn(move || dispatch(cli.command)).map(|thread| thread.join()) {
