@@ -41,6 +41,8 @@ pub struct RuntimeFns {
     /// A call was counted when `calls_left` was used up and there is no room to record it: `last_pc` and `last_fp` name the callee, as in [`CallSeen`](crate::context::CallSeen). May set `calls_left` and the room anew.
     /// Neither throws nor stops nor moves: the callee's references are in registers.
     pub call_slow: unsafe extern "C" fn(*mut ThreadContext),
+    /// A call came to [`Engine::compile`](super::Engine::compile), and goes on now: the thread may have been away from the program for long. Neither throws nor stops.
+    pub compiled: unsafe extern "C" fn(*mut ThreadContext),
     /// For each [`Builtin`] in order, a function of its signature in C: the context, then `Int` and `Ref` as 64-bit integers, `Float` as `double`, `Bool` as `uint8_t`.
     pub builtins: Vec<*const c_void>,
 }

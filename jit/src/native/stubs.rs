@@ -593,7 +593,10 @@ unsafe extern "C" fn resume_after_throw(ctx: *mut ThreadContext, resume: *mut Re
 unsafe extern "C" fn compile(ctx: *mut ThreadContext, func: u32) -> u64 {
     // SAFETY: called from a stub, frames recorded.
     let engine = unsafe { engine(ctx) };
-    match engine.compile(FuncId::from_u32(func)) {
+    let compiled = engine.compile(FuncId::from_u32(func));
+    // SAFETY: as above.
+    unsafe { (engine.runtime().compiled)(ctx) };
+    match compiled {
         Ok(entry) => entry,
         Err(_) => {
             // SAFETY: as above; no operands. The engine keeps the reason.

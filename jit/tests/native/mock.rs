@@ -246,6 +246,8 @@ pub struct Thread<'a> {
     pub calls_left_at_yield: Option<i64>,
     /// Called at each yield in compiled code, after nobody asks for one any more, and for each error that is made.
     pub at_stop: Option<AtStop<'a>>,
+    /// Calls that came to the compiler.
+    pub compiled: usize,
     /// Called once, at the next call that is seen.
     pub at_call: Option<AtCall<'a>>,
     /// The interpreter's frames, outermost first, each with the call that made it.
@@ -331,6 +333,7 @@ impl<'a> Thread<'a> {
             left: 0,
             calls_left_at_yield: None,
             at_stop: None,
+            compiled: 0,
             at_call: None,
             open: Vec::new(),
             told: Vec::new(),
@@ -830,6 +833,10 @@ unsafe extern "C" fn call_slow(ctx: *mut ThreadContext) {
     // SAFETY: see `yield_slow`.
     unsafe { thread(ctx) }.call_slow();
 }
+unsafe extern "C" fn compiled(ctx: *mut ThreadContext) {
+    // SAFETY: see `yield_slow`.
+    unsafe { thread(ctx) }.compiled += 1;
+}
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {
     // SAFETY: see `yield_slow`.
     unsafe { thread(ctx) }.new_object(ClassId::from_u32(class)).unwrap_or(0)
@@ -913,7 +920,16 @@ fn runtime_fns() -> RuntimeFns {
         Builtin::StrParseFloat => str_parse_float as *const c_void,
         _ => std::ptr::null(),
     };
-    RuntimeFns { yield_slow, new_object, new_array, barrier, trap, call_slow, builtins: Builtin::ALL.iter().map(function).collect() }
+    RuntimeFns {
+        yield_slow,
+        new_object,
+        new_array,
+        barrier,
+        trap,
+        call_slow,
+        compiled,
+        builtins: Builtin::ALL.iter().map(function).collect(),
+    }
 }
 
 /// Runs a function on both tiers, natively in several configurations; all must agree in outcome and output.

@@ -102,6 +102,7 @@ fn calls_go_to_the_new_version() {
         let counts = (stats.baseline.versions, stats.optimized.versions);
         // `run` and the first `leaf` were compiled when they were called.
         assert_eq!(counts, if level == Level::Baseline { (2 + 9, 0) } else { (2, 9) });
+        assert_eq!(thread.compiled, 2, "these came to the compiler once each");
     }
 }
 

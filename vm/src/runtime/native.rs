@@ -52,7 +52,7 @@ pub fn addresses(runtime: &Runtime) -> Addresses {
 
 /// What the runtime does for compiled code.
 pub fn functions() -> RuntimeFns {
-    RuntimeFns { yield_slow, call_slow, new_object, new_array, barrier, trap, builtins: builtins::table() }
+    RuntimeFns { yield_slow, call_slow, compiled, new_object, new_array, barrier, trap, builtins: builtins::table() }
 }
 
 impl Frames for NativeEngine {
@@ -122,6 +122,11 @@ unsafe extern "C" fn yield_slow(ctx: *mut ThreadContext) {
 unsafe extern "C" fn call_slow(ctx: *mut ThreadContext) {
     // SAFETY: as above.
     unsafe { Thread::from_context(ctx) }.on_call();
+}
+
+unsafe extern "C" fn compiled(ctx: *mut ThreadContext) {
+    // SAFETY: as above.
+    unsafe { Thread::from_context(ctx) }.forget_pace();
 }
 
 unsafe extern "C" fn new_object(ctx: *mut ThreadContext, class: u32) -> u64 {

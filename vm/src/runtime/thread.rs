@@ -206,6 +206,11 @@ impl Thread {
         self.poison();
     }
 
+    /// The thread comes back from the compiler. A tick that waits for it would be noticed at the entry of what was compiled, and say that this has run so long: so programs' first functions, which run once, would be the first to be optimized.
+    pub fn forget_pace(&self) {
+        self.pace.store(false, SeqCst);
+    }
+
     /// *Safepoint.* The slow path of a yield point.
     pub fn yield_slow(&self) {
         // First re-arm, then look: whoever asks afterwards poisons anew.

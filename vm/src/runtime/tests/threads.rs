@@ -3,12 +3,32 @@
 use super::harness::*;
 use crate::runtime::heap::Want;
 use crate::runtime::thread::{Ref, Thread};
+use crate::runtime::timer::Tick;
 use crate::runtime::{RuntimeOptions, view};
 use jit::ir::Builtin;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::Duration;
+
+#[test]
+fn a_tick_that_came_while_its_thread_compiled_is_forgotten() {
+    run_with(RuntimeOptions { tick: Duration::from_secs(1000), ..options() }, vec![], |t| {
+        let tick = || {
+            t.set_tick(Tick { sampled: Some(1), is_pace: false });
+            t.set_tick(Tick { sampled: None, is_pace: true });
+        };
+        let merged = || t.runtime.metrics.ticks_merged.get();
+        tick();
+        t.forget_pace();
+        t.set_tick(Tick { sampled: None, is_pace: true });
+        assert_eq!(merged(), 0, "there was none of the program's own");
+        t.forget_pace();
+        tick();
+        assert_eq!(merged(), 1, "but the profiler's");
+        Ok(0)
+    });
+}
 
 #[test]
 fn collections_meet_threads_in_every_state() {
