@@ -175,7 +175,7 @@ fn grid(report: &Report) -> Grid {
     add(has(|value| value.optimized_bytes != value.code_bytes), OPTIMIZED, |value, _| kib(value.optimized_bytes));
     add(has(|value| value.inlined.is_some()), "inlined", |value, _| number(value.inlined, 0));
     add(has(|value| value.calls.is_some()), "calls", |value, _| value.calls.map_or(String::new(), grouped));
-    add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value, _| percent(value.calls_removed_percent));
+    add(has(|value| value.calls_removed_percent.is_some()), "calls removed", |value, _| removed(value.calls_removed_percent));
     add(has(|value| value.instructions.is_some()), "million instructions", |value, _| number(value.instructions.map(|n| n / 1e6), 1));
     add(has(|value| value.l1i_misses.is_some()), "L1i misses", |value, _| number(value.l1i_misses, 0));
 
@@ -242,6 +242,14 @@ fn percent(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| format!("{:.1} %", (value * 10.0).round() / 10.0 + 0.0))
 }
 
+/// Where there are more than twice as many calls as before, how many times as many says more than percents, which may be thousands.
+fn removed(percents: Option<f64>) -> String {
+    match percents {
+        Some(less) if less < -100.0 => format!("none: {} × as many", grouped((1.0 - less / 100.0).round() as u64)),
+        _ => percent(percents),
+    }
+}
+
 /// With commas between thousands.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -282,6 +290,12 @@ mod tests {
     #[test]
     fn nothing_has_no_sign() {
         assert_eq!([-0.01, 0.04, -0.3].map(|value| percent(Some(value))), ["0.0 %", "0.0 %", "-0.3 %"]);
+    }
+
+    #[test]
+    fn calls_that_became_many_times_as_many_are_no_negative_percents() {
+        let shown = [Some(69.5), Some(-40.0), Some(-462_394.4), None].map(removed);
+        assert_eq!(shown, ["69.5 %", "-40.0 %", "none: 4,625 × as many", ""]);
     }
 
     #[test]
