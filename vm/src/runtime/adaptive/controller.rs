@@ -430,8 +430,14 @@ impl Worker {
     fn compile(&mut self, job: Job, model: &mut Model) {
         // The time that this thread has: it may have to wait for a processor.
         let begun = thread_time();
-        let Some(inlined) = self.make(job) else { return model.refused(job) };
-        model.done(job, (thread_time() - begun).as_nanos() as f64, inlined.into_iter(), &self.known);
+        let made = self.make(job);
+        let took = thread_time() - begun;
+        // What has run until now has not run this code: it says nothing of what is worth compiling besides.
+        self.look(&self.shared.waiting(), model);
+        match made {
+            Some(inlined) => model.done(job, took.as_nanos() as f64, inlined.into_iter(), &self.known),
+            None => model.refused(job),
+        }
     }
 
     /// Makes the early forms that the function needs apart from its own code: they are made once, so what was said of them holds when the function is compiled anew.

@@ -162,9 +162,19 @@ impl Adaptive {
             waits
         };
         let mut ticks = self.news.wait_while(ticks, waits).unwrap_or_else(|e| e.into_inner());
+        (!self.is_closed()).then(|| self.give(&mut ticks))
+    }
+
+    /// The ticks that have come, perhaps none. Those that were given before have been decoded.
+    fn waiting(&self) -> Vec<Frames> {
+        self.give(&mut self.ticks())
+    }
+
+    fn give(&self, ticks: &mut Vec<Frames>) -> Vec<Frames> {
+        self.decoded.store(self.taken.load(SeqCst), SeqCst);
         // Threads that left ticks before code was freed have done so: they were stopped then.
         self.taken.store(self.freed.load(SeqCst), SeqCst);
-        (!self.is_closed()).then(|| std::mem::take(&mut *ticks))
+        std::mem::take(ticks)
     }
 }
 
@@ -196,4 +206,20 @@ unsafe fn innermost(ctx: &ThreadContext) -> Frames {
         });
     }
     frames
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_kept_until_the_ticks_that_were_left_before_are_given_and_decoded() {
+        let shared = Adaptive::default();
+        shared.ticks().push(Frames::new());
+        assert_eq!(shared.decoded(5), 0);
+        assert_eq!(shared.waiting().len(), 1);
+        assert_eq!(shared.decoded(6), 0, "they were given, and are looked at now");
+        assert_eq!(shared.waiting().len(), 0, "they are given once");
+        assert_eq!(shared.decoded(7), 5);
+    }
 }
