@@ -1,11 +1,11 @@
 //! The optimizer: SSA in, better SSA out, for the tier that compiles hot code.
 //!
-//! In: a closed [`Module`] as lowered, a policy for inlining, [`Options`]. Out: better bodies with every inlining decision and its reason: of one function at a time, with profiles while the program runs ([`Optimizer`]), or of the
+//! In: a closed [`Module`](crate::ir::Module) as lowered, a policy for inlining, [`Options`]. Out: better bodies with every inlining decision and its reason: of one function at a time, with profiles while the program runs ([`Optimizer`]), or of the
 //! whole program before it runs ([`Optimized`]), with the time spent in each pass.
 //!
 //! One file is one [`Pass`] over one function. A pass gets a function that the verifier accepts and leaves one; in debug builds and under [`Options::verify`] that is checked after each.
-//! First, bottom-up, functions take the form in which others inline them: clean ([`EARLY`]) and with nothing inside but callees not larger than their calls. So whether a callee comes in is decided by its own
-//! code, not by what else was put into it. Then a root (a function that is to be compiled; of a whole program, each that is still called from its entries on) takes in what the policy says, and goes through [`LATE`].
+//! First, bottom-up, functions take the form in which others inline them: clean (`EARLY` of [`pipeline`]) and with nothing inside but callees not larger than their calls. So whether a callee comes in is decided by its own
+//! code, not by what else was put into it. Then a root (a function that is to be compiled; of a whole program, each that is still called from its entries on) takes in what the policy says, and goes through its `LATE`.
 //!
 //! [`osr::enter_at`] makes a function of its own out of what is left of a call at a loop; it is optimized like any other.
 //!

@@ -2,7 +2,7 @@
 //!
 //! In: a seed, or bytes of a fuzzer ([`Choices`]). Out: the text of a well-typed program that ends by itself and prints what it computes, checksums and caught errors included; the same choices give the same text.
 //! Covered: classes with inheritance, interfaces with defaults, generics, closures over mutable variables, all loops, `match`, exceptions with `finally`, nullable values, arrays in and out of bounds, text, collections,
-//! locks, threads, recursion to the end of the stack; where errors come from, exit codes, errors that nothing catches. [`shrink`] makes a program that shows a difference smaller.
+//! locks, threads, recursion to the end of the stack; where errors come from, exit codes, errors that nothing catches. [`mod@shrink`] makes a program that shows a difference smaller.
 //! What chance alone seldom puts together has a part of its own, which some programs have: loops over arrays at the limits of `Int` (`kernels.rs`), objects that need not be (`objects.rs`), places that may be one (`memory.rs`), floats (`floats.rs`),
 //! integers that can be simplified (`ints.rs`), many ways to choose from (`choosing.rs`), fields read before they have a value (`promises.rs`), calls with several targets (`calls.rs`), texts (`texts.rs`), references checked at one place and used at others (`nulls.rs`), what loops carry in memory (`carried.rs`), classes whose fields differ (`kinds.rs`), indices that are choices of many (`picks.rs`), calls among items and arguments (`items.rs`), recursion through more classes than tests are made for (`crowds.rs`), two threads that hand things over (`threads.rs`), functions beyond the limits of passes (`huge.rs`).
 //!

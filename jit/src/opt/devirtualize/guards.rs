@@ -1,6 +1,6 @@
 //! How to tell the targets of one call apart, and which of them.
 //!
-//! In: the classes a receiver can be of, and where the call stands. Out: a [`Plan`]. Which targets are worth a test says the policy ([`Oracle::targets`]), once it has heard what the class hierarchy suggests: a direct call behind a
+//! In: the classes a receiver can be of, and where the call stands. Out: a [`Plan`]. Which targets are worth a test says the policy ([`Oracle::targets`](profiler::oracle::Oracle::targets)), once it has heard what the class hierarchy suggests: a direct call behind a
 //! test is about as fast as a virtual one; what pays is the inlining that follows, so without a profile tests are suggested only where all targets are told apart and some are small enough for it.
 //!
 //! Invariants: a target's tests are passed by the classes it answers for and no others of the receiver's. A call gets tests that leave a virtual call behind them once: that call's later plans leave none (as

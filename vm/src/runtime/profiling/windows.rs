@@ -6,7 +6,7 @@
 //! While a window is open all calls go to code that counts them ([`jit::native::Engine::count_calls`]); a thread counts from when it has noticed that. A window stands for itself and for half of the
 //! time on either side (several that go together, for all of the time between them, too): windows are farther apart where counting costs more, and so phases lose as much where they end as they gain where they begin.
 //!
-//! Where optimized code does not count ([`Counting::Beside`]), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
+//! Where optimized code does not count ([`Counting::Beside`](super::Counting::Beside)), windows go by time alone: what code they lead to is slower, so they are a small part of the time, once something is optimized.
 //!
 //! A window begins and ends at ticks. Each thread takes note of its calls and of its own time when it notices the tick, so what a window stands for is known however late that is. Windows come at random times, so what they
 //! see is what the thread does at any time; within a window calls are counted one by one, so dense times and sparse ones have their right weights.
