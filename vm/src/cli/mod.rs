@@ -43,7 +43,7 @@ const COMPILER_STACK: usize = 256 << 20;
 /// Runs the process's command line.
 pub fn main() -> ExitCode {
     interrupt::ignore_file_limits();
-    // Once there are threads the first optimized function would wait for it, as long as a program needs that is done in no time.
+    // While there is one thread: later the first optimized function would wait for it for ten milliseconds and more.
     #[cfg(feature = "native")]
     jit::native::can_reuse_code_memory();
     let cli = Cli::parse();

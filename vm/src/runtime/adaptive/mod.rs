@@ -6,6 +6,7 @@
 //!
 //! Threads only leave addresses here ([`Adaptive::tick`]). The compile thread ([`controller`]) finds out what they mean, asks the [`model`] what is worth compiling, compiles it and installs it, while the program goes on. What is inlined is up to a
 //! policy, by default one that asks the run's own profile ([`guide`]); what it would now decide otherwise may be worth another version. What nothing runs any more is given up ([`cold`]).
+//! A tick tells what the program ran: one that comes while its thread compiles is forgotten ([`Thread::forget_pace`](super::thread::Thread::forget_pace)), and those that come while the compile thread compiles are of the time before that code.
 //! Invariant: no program thread ever waits for the compile thread, but in tests ([`forced`]).
 
 mod cold;
@@ -150,7 +151,7 @@ impl Adaptive {
     /// The ticks that have come, after so long or when there is one; `None`: the program has ended. Those that it gave before have been decoded.
     fn take(&self, wait: Duration) -> Option<Vec<Frames>> {
         let ticks = self.ticks();
-        self.decoded.store(self.taken.load(SeqCst), SeqCst);
+        self.all_are_decoded();
         if self.is_closed() {
             return None;
         }
@@ -167,11 +168,17 @@ impl Adaptive {
 
     /// The ticks that have come, perhaps none. Those that were given before have been decoded.
     fn waiting(&self) -> Vec<Frames> {
-        self.give(&mut self.ticks())
+        let mut ticks = self.ticks();
+        self.all_are_decoded();
+        self.give(&mut ticks)
+    }
+
+    /// That were given so far.
+    fn all_are_decoded(&self) {
+        self.decoded.store(self.taken.load(SeqCst), SeqCst);
     }
 
     fn give(&self, ticks: &mut Vec<Frames>) -> Vec<Frames> {
-        self.decoded.store(self.taken.load(SeqCst), SeqCst);
         // Threads that left ticks before code was freed have done so: they were stopped then.
         self.taken.store(self.freed.load(SeqCst), SeqCst);
         std::mem::take(ticks)
